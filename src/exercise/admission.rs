@@ -18,7 +18,7 @@ pub struct Cluster {
     pub classes: Vec<PriorityClass>,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// The new Pod.

@@ -25,11 +25,11 @@ pub enum Event {
     Modified(Item),
     /// The watch: it is gone; this was its last state.
     Deleted(Item),
-    /// The watch broke and could not go on, and this is all there is now. Whatever happened meanwhile nobody tells.
+    /// The watch broke and could not go on, and this is all there is now. No event says what happened meanwhile.
     Relisted(Vec<Item>),
 }
 
-/// What the handlers are told.
+/// A call of the handlers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Told {
     /// It is new to the cache.
@@ -67,10 +67,10 @@ impl fmt::Display for Told {
 /// All objects by key.
 pub type Cache = BTreeMap<String, Item>;
 
-/// What came of a history: what was told after each event, and the cache at the end.
+/// What came of a history: the calls after each event, and the cache at the end.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What was told.
+    /// The calls.
     pub told: Vec<Vec<Told>>,
     /// What the cache has, by key.
     pub cache: Vec<Item>,

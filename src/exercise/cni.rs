@@ -21,7 +21,7 @@ pub struct Range {
     pub start: Ipv4Addr,
     /// The last one.
     pub end: Ipv4Addr,
-    /// The router's address, which nobody is given.
+    /// The router's address, which no Pod gets.
     pub gateway: Ipv4Addr,
 }
 
@@ -54,7 +54,7 @@ pub enum Command {
     Check,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// Which addresses there are.

@@ -44,7 +44,7 @@ pub fn is_namespaced(kind: &str) -> bool {
     Kind::ALL.iter().find(|known| known.info().kind == kind).is_none_or(|known| known.info().namespaced)
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// The object that is looked at.

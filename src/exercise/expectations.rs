@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::kube::{Action, Context, Error};
 use crate::process;
 
-/// Answers with these functions: one is told of each change of a Pod.
+/// Answers with these functions: one is called for each change of a Pod.
 pub fn answer<F>(
     observe: impl Fn(Option<Pod>, Option<Pod>, &Context) + 'static,
     reconcile: impl Fn(Arc<ReplicaSet>, Arc<Context>) -> F + 'static,

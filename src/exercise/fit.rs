@@ -17,7 +17,7 @@ pub fn bytes(quantity: &Quantity) -> i64 {
     Amount::of(quantity).value()
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Serialize, Deserialize)]
 pub struct Case {
     /// The Pod that has no node yet.

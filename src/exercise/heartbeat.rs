@@ -31,12 +31,12 @@ pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     taint::tolerates(toleration, taint)
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Serialize, Deserialize)]
 pub struct Case {
     /// The node.
     pub node: Node,
-    /// For how many seconds it has not been heard of.
+    /// How many seconds its last sign of life is old.
     pub silent: u64,
     /// The Pods on it.
     pub pods: Vec<Pod>,

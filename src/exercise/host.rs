@@ -44,7 +44,7 @@ impl Host {
         Host { start: Box::new(start), observe: None, running: BTreeMap::new(), read }
     }
 
-    /// The same with a function that is told of each change of a kind that the controller watches.
+    /// The same with a function that is called for each change of a kind that the controller watches.
     pub fn observing<K: Resource>(mut self, observe: impl Fn(Option<K>, Option<K>, &Context) + 'static) -> Host {
         let one = |object: Option<&Object>| object.and_then(|object| typed(object).ok()).map(Arc::unwrap_or_clone);
         self.observe = Some(Box::new(move |old, new, context| observe(one(old), one(new), context)));

@@ -26,7 +26,7 @@ pub enum End {
     Failed,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Serialize, Deserialize)]
 pub struct Case {
     /// The Job.

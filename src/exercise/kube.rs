@@ -46,7 +46,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether somebody else has changed the object since it was read: 409 Conflict.
+    /// Whether another client has changed the object since it was read: 409 Conflict.
     pub fn is_conflict(&self) -> bool {
         self.is("Conflict")
     }
@@ -129,7 +129,7 @@ pub(crate) type Asked = (wire::Request, (String, u32));
 /// What the API server answers a call.
 pub(crate) type Answered = Result<wire::Answer<Object>, Status>;
 
-/// What connects a reconcile with whoever runs it.
+/// What connects a reconcile with the program that runs it.
 pub(crate) struct Link {
     /// A call that was made and not taken yet.
     pub call: RefCell<Option<Asked>>,
@@ -152,7 +152,7 @@ impl<K: Resource> Store<K> {
     pub fn state(&self) -> Vec<Arc<K>> {
         let kind = Kind::from_manifest(K::API_VERSION, K::KIND);
         let objects = kind.map(|kind| (self.client.0.read)(kind)).unwrap_or_default();
-        // From the last to the first: whoever takes it for sorted is to see that it is not.
+        // From the last to the first: code that takes it for sorted shall fail.
         objects.iter().rev().filter_map(|object| typed(object).ok()).collect()
     }
 }
@@ -202,7 +202,7 @@ pub struct PatchParams {}
 /// A change to an object.
 #[derive(Clone, Debug)]
 pub enum Patch<T> {
-    /// RFC 7386: what is given replaces what is there, null removes.
+    /// RFC 7386: the given value replaces the current one, null removes.
     Merge(T),
     /// As `kubectl patch`: lists are merged by their keys.
     Strategic(T),

@@ -17,7 +17,7 @@ pub const RENEW_DEADLINE: u64 = 10;
 /// One of several processes. Only one of them is to work.
 pub trait Candidate {
     /// The Lease was just read, at `now` of the process's own clock, in seconds; None: there is none. Gives the Lease to
-    /// write, if one is to be written. It is made anew where there was none.
+    /// write, if one is to be written. It is created where there was none.
     fn decide(&mut self, lease: Option<&Lease>, now: u64) -> Option<Lease>;
     /// The API server has taken what `decide` has given, and says so at `now`. Without this call it may have taken it or not.
     fn written(&mut self, now: u64);
@@ -56,7 +56,7 @@ pub enum Act {
     Answer(usize),
     /// One comes to an orderly end.
     Ends(usize),
-    /// One crashes and is started anew, under another name.
+    /// One crashes and is started again, under another name.
     Restarts(usize),
     /// A user writes a label into the Lease.
     Labels,
@@ -66,7 +66,7 @@ pub enum Act {
     Deletes,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// What the clock of each candidate shows at first, in seconds.

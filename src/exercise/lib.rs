@@ -38,7 +38,7 @@ pub mod sync;
 pub mod trace;
 pub mod update;
 
-/// What the body of an exercise is until somebody writes it. A file that calls this is not started.
+/// What the body of an exercise is until a learner writes it. A file that calls this is not started.
 ///
 /// # Panics
 /// Always.

@@ -11,7 +11,7 @@ use crate::process;
 pub enum Claim {
     /// It is its own, and stays so.
     Keep,
-    /// It is nobody's, and becomes its own.
+    /// It has no owner, and becomes its own.
     Adopt,
     /// It was its own, and is let go.
     Release,
@@ -19,7 +19,7 @@ pub enum Claim {
     Leave,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Serialize, Deserialize)]
 pub struct Case {
     /// The ReplicaSet.

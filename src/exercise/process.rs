@@ -1,4 +1,4 @@
-//! The learner's process. It is told a line over its [`Channel`] and answers with a line, until the grader asks no more.
+//! The learner's process. It receives a line over its [`Channel`] and answers with a line, until the grader asks no more.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -28,7 +28,7 @@ pub enum From {
     Outside,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// The Service.

@@ -15,7 +15,7 @@ pub trait WorkQueue {
     fn get(&mut self) -> Option<String>;
     /// The worker that holds this key lets go of it.
     fn done(&mut self, key: &str);
-    /// The reconcile of this key has failed. How long it is to wait before it is added again, which somebody else does.
+    /// The reconcile of this key has failed. How long it is to wait before it is added again, which the caller does.
     fn retry(&mut self, key: &str) -> Duration;
     /// The reconcile of this key has gone well.
     fn forget(&mut self, key: &str);

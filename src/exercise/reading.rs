@@ -84,12 +84,12 @@ pub fn annotate(pod: &mut Pod, key: &str, value: &str) {
 /// A whole controller: it keeps in each ConfigMap how many Pods there are in its namespace.
 ///
 /// # Errors
-/// Of either call: whoever called this tries again later.
+/// Of either call: the caller tries again later.
 pub async fn count_pods(map: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action, Error> {
     let namespace = map.metadata.namespace();
     let name = map.metadata.name();
 
-    // What is there.
+    // The current state.
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
     let found = pods.list(&ListParams::default()).await?;
     let count = found.items.len().to_string();

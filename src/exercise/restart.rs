@@ -22,7 +22,7 @@ pub enum Restart {
     After(u64),
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Case {
     /// The Pod's `restartPolicy`.

@@ -36,7 +36,7 @@ pub struct Share {
     pub used: i64,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Case {
     /// The Pod.

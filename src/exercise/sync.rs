@@ -49,7 +49,7 @@ pub struct Actions {
     pub start: Vec<String>,
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// The Pod, as the API server has it.

@@ -27,7 +27,7 @@ pub enum Who {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To a question for somebody.
+    /// To a question for a program.
     Who(Who),
     /// To a question for yes or no.
     Is(bool),
@@ -42,7 +42,7 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// What a learner fills in, and what is asked.
+/// What a learner fills in, and the questions.
 macro_rules! questions {
     ($($question:literal => $field:ident: $what:ident $sort:ident,)*) => {
         /// What happens on the way from one command to two Pods.

@@ -18,11 +18,11 @@ pub trait Api {
     /// That it is not there, or that the API server cannot answer.
     fn get(&mut self) -> Result<ConfigMap, Refused>;
 
-    /// Writes it, if nobody has written it since the `metadata.resourceVersion` that it carries; without one in any case.
+    /// Writes it, if no client has written it since the `metadata.resourceVersion` that it carries; without one in any case.
     /// Gives it as it is now.
     ///
     /// # Errors
-    /// The same, and that somebody has.
+    /// The same, and that another client has.
     fn update(&mut self, object: ConfigMap) -> Result<ConfigMap, Refused>;
 }
 
@@ -42,15 +42,15 @@ pub enum Refused {
 pub enum Meanwhile {
     /// They do nothing.
     Nothing,
-    /// Somebody counts too.
+    /// Another client counts too.
     Counted,
-    /// Somebody changes `data.note`, and says so in a label.
+    /// Another client changes `data.note`, and says so in a label.
     Noted,
-    /// Somebody adds a label.
+    /// Another client adds a label.
     Labelled,
     /// It is deleted.
     Deleted,
-    /// It is deleted, and made anew without data.
+    /// It is deleted, and created again without data.
     Recreated,
     /// The call fails.
     Fails,
@@ -71,7 +71,7 @@ impl Meanwhile {
     }
 }
 
-/// What is asked.
+/// A question to the function.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// What `data.count` says at first.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use object::{Key, Kind, Object, json, read};
 
-/// What the process is told. `O` is an object: itself where both are one process, otherwise what is sent of it.
+/// What the process receives. `O` is an object: itself where both are one process, otherwise what is sent of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask<O> {
     /// Begin to reconcile an object.
@@ -33,7 +33,7 @@ pub enum Ask<O> {
     },
     /// The API server has answered the call of a reconcile.
     Reply {
-        /// Of which one.
+        /// Which one.
         task: u64,
         /// What the call returns.
         answer: Result<Answer<O>, Status>,
@@ -102,7 +102,7 @@ pub enum Item {
     Known(u64),
     /// One that was not.
     New {
-        /// The number that it has from now on. With number 0 all numbers begin anew.
+        /// The number that it has from now on. With number 0 all numbers begin again.
         number: u64,
         /// Of this kind: `replicasets.apps`.
         kind: String,
@@ -114,7 +114,7 @@ pub enum Item {
 /// So many versions are known at most.
 const KNOWN: u64 = 4_096;
 
-/// Of which object a version is, and its resourceVersion.
+/// The object that a version belongs to, and its resourceVersion.
 type Place = (Kind, Key, Option<String>);
 
 /// Which versions were sent, by what is in them: in another order of events the same resourceVersion is another version.
@@ -209,7 +209,7 @@ pub struct Request {
     pub name: String,
     /// The object, the patch, or how to delete.
     pub body: Value,
-    /// Of which sort a patch is: `merge`, `strategic` or `json`.
+    /// The sort of a patch: `merge`, `strategic` or `json`.
     pub patch: String,
     /// Which objects to list.
     pub labels: String,
