@@ -86,7 +86,7 @@ pub enum Time {
     Running,
     /// Time stands until the user steps.
     Stepped,
-    /// Each request is answered, and all that comes of it happens, at once.
+    /// Each request is answered, and all that follows happens, at once.
     Fast,
 }
 

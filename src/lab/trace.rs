@@ -76,7 +76,7 @@ const REMARKS: [Remark; QUESTIONS.len()] = [
         name: "nothing_refused",
         mistake: "no update is refused when nothing goes wrong; it is an everyday thing",
     },
-    // Does any kubelet hear of a Pod while the Pod has no node?
+    // Is any kubelet notified of a Pod while the Pod has no node?
     Remark {
         look: "until notification pod to=kubelet/*",
         believed: Answer::Is(true),
