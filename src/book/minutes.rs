@@ -44,7 +44,7 @@ pub fn say(page: String, minutes: Minutes) -> String {
     let Minutes { read, exercises } = minutes;
     let more = match exercises {
         0 => String::new(),
-        minutes => format!(", and about {minutes} for the exercises"),
+        minutes => format!(", and about {minutes} for exercises"),
     };
     let said = format!("<p class=\"ks-minutes\">About {read} minutes to read and step through{more}.</p>\n");
     page.replacen(OUTCOMES, &format!("\n{said}{OUTCOMES}"), 1)

@@ -44,8 +44,8 @@ macro_rules! each {
 }
 
 each! {
-    trace ownership update cache queue admission replicaset expectations deployment rollout fit score sync restart cni
-    endpointslice proxy collect heartbeat job finalizer operator lease
+    trace ownership update admission cache queue replicaset expectations deployment rollout fit score sync restart cni
+    endpointslice proxy heartbeat collect finalizer lease job operator
 }
 
 #[test]
