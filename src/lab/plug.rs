@@ -89,9 +89,9 @@ const AT_WORK: &[(&str, &str, &str)] = &[
     ("trace", "deployment", "tour"),
     ("ownership", "self-heal", "until create pods request"),
     ("update", "deployment", "until deployment-controller 409"),
+    ("admission", "limit-range", "until create pods request"),
     ("cache", "deployment", "until notification pod to=kube-scheduler"),
     ("queue", "deployment", "until replicaset-controller timer"),
-    ("admission", "limit-range", "until create pods request"),
     ("rollout", "rolling-update", "until update replicasets request"),
     ("fit", "placement", "until pods/binding request"),
     ("score", "placement", "until pods/binding request"),
@@ -99,10 +99,10 @@ const AT_WORK: &[(&str, &str, &str)] = &[
     ("restart", "probes", "until pods/status request if new.status.containerStatuses[0].restartCount == 1"),
     ("cni", "cross-node", "until pods/status request if new.status.podIP"),
     ("proxy", "service", "until notification endpointslice to=kube-proxy/*"),
-    ("collect", "delete-cascade", "until delete replicasets request"),
     ("heartbeat", "node-lost", "until condition=Ready:Unknown"),
-    ("job", "job", "until create pods request"),
+    ("collect", "delete-cascade", "until delete replicasets request"),
     ("lease", "leader-change", "until kube-controller-manager/* update leases request"),
+    ("job", "job", "until create pods request"),
 ];
 
 /// The scenario in which an exercise is looked at, unless another is asked for.

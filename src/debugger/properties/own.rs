@@ -232,7 +232,7 @@ mod tests {
         }
         for (yaml, says) in [
             ("{of: pods}", "write one of"),
-            ("{never: old}", "say of which objects"),
+            ("{never: old}", "name the objects"),
             ("{of: pots, never: old}", "there is no kind"),
             ("{of: pods, never: old ==}", "column"),
             ("{of: pods, never: old, always: new}", "write one of"),
