@@ -356,6 +356,20 @@ fn a_page_offers_to_run_with_a_learners_code() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+/// The notes for leaders are open in the window of a presenter, on every page, and closed in all others.
+#[test]
+fn a_presenters_window_has_its_notes_open() {
+    let Some(mut page) = Page::open() else { return };
+    let open = "String(document.querySelector('.ks-leader').open)";
+    for (address, expected) in [("00-tour.html", "false"), ("00-tour.html?leader", "true"), ("01-objects.html", "true")]
+    {
+        page.go(&format!("file://{}/{address}", course().display()));
+        page.until("document.querySelector('.ks-leader') !== null");
+        assert_eq!(page.text(open), expected, "{address}");
+    }
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
 /// What people search for when something is broken is explained on one page, and that page is found first.
 #[test]
 fn a_term_leads_to_its_page_first() {
