@@ -39,7 +39,7 @@ pub const GROUP: Group = Group {
             names: &["next", "n"],
             usage: "next",
             takes: &[],
-            about: "until the receiver of the last delivery has reacted to it",
+            about: "until the last receiver has reacted to it",
             more: "Follows what this step set off in the component that got the event: the key it queued, the \
                 reconcile\nthat took it, its calls and their answers. Stops when none of it is under way any more. The\n\
                 reaction of the API server to a request is its answer: it stops when that arrives.\n",
