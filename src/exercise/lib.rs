@@ -18,6 +18,7 @@ pub mod admission;
 pub mod cache;
 pub mod cni;
 pub mod collect;
+pub mod conditions;
 pub mod deployment;
 pub mod endpointslice;
 pub mod expectations;

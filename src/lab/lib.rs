@@ -39,6 +39,7 @@ pub mod building;
 mod cache;
 mod cni;
 mod collect;
+mod conditions;
 mod controlling;
 mod deployment;
 mod endpointslice;
@@ -113,6 +114,7 @@ pub const TABLE: &[Exercise] = &[
     lease::EXERCISE,
     job::EXERCISE,
     operator::EXERCISE,
+    conditions::EXERCISE,
 ];
 
 impl Exercise {

@@ -103,6 +103,7 @@ const AT_WORK: &[(&str, &str, &str)] = &[
     ("collect", "delete-cascade", "until delete replicasets request"),
     ("lease", "leader-change", "until kube-controller-manager/* update leases request"),
     ("job", "job", "until create pods request"),
+    ("conditions", "deployment", "until deployment-controller deployments/status request"),
 ];
 
 /// The scenario in which an exercise is looked at, unless another is asked for.

@@ -45,7 +45,7 @@ macro_rules! each {
 
 each! {
     trace ownership update admission cache queue replicaset expectations deployment rollout fit score sync restart cni
-    endpointslice proxy heartbeat collect finalizer lease job operator
+    endpointslice proxy heartbeat collect finalizer lease job operator conditions
 }
 
 #[test]
