@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::pause::{Rest, pauses};
 use crate::process;
 pub use crate::update::Refused;
 use object::time::Instant;
@@ -154,6 +155,8 @@ pub struct Outcome {
     pub calls: Vec<String>,
     /// The Site, its conditions in the order of their types; none: it is gone.
     pub left: Option<Site>,
+    /// Whether it pauses after a conflict.
+    pub pauses: bool,
 }
 
 /// The function: it reports on a Site of which so many Pods are ready, at this time.
@@ -161,11 +164,20 @@ pub type Report = fn(&Site, Option<i32>, u64, &mut dyn Api) -> Result<(), Refuse
 
 /// Answers with this function.
 pub fn answer(report: Report) {
-    process::answer(|case: &Case| converse(case, |api| report(&case.site, case.ready, case.now, api)));
+    process::answer(|case: &Case| {
+        let talk = || talk(case, |api| report(&case.site, case.ready, case.now, api));
+        let (outcome, rest) = talk();
+        Outcome { pauses: pauses(&rest, || talk().1), ..outcome }
+    });
 }
 
 /// What comes of a function that talks with the small API server.
 pub fn converse(case: &Case, report: impl FnOnce(&mut dyn Api) -> Result<(), Refused>) -> Outcome {
+    talk(case, report).0
+}
+
+/// The same, and how it rests.
+fn talk(case: &Case, report: impl FnOnce(&mut dyn Api) -> Result<(), Refused>) -> (Outcome, Rest) {
     let mut server = Server::new(case);
     let said = report(&mut server);
     let mut left = server.site;
@@ -175,7 +187,7 @@ pub fn converse(case: &Case, report: impl FnOnce(&mut dyn Api) -> Result<(), Ref
         let conditions = site.status.iter_mut().flat_map(|status| &mut status.conditions);
         conditions.for_each(|all| all.sort_by(|one, other| one.type_.cmp(&other.type_)));
     }
-    Outcome { said, calls: server.calls, left }
+    (Outcome { said, calls: server.calls, left, pauses: false }, server.rest)
 }
 
 /// An API server with one Site.
@@ -185,19 +197,21 @@ struct Server {
     now: u64,
     script: VecDeque<Meanwhile>,
     calls: Vec<String>,
+    rest: Rest,
 }
 
 impl Server {
     fn new(case: &Case) -> Server {
         let script = case.script.iter().copied().collect();
         let site = Some(case.stored.clone());
-        let mut server = Server { site, revision: 6, now: case.now, script, calls: Vec::new() };
+        let mut server = Server { site, revision: 6, now: case.now, script, calls: Vec::new(), rest: Rest::default() };
         server.change(|_| {});
         server
     }
 
     /// What others do before this call.
     fn meanwhile(&mut self, call: &str) -> Result<(), Refused> {
+        self.rest.called();
         self.calls.push(call.to_owned());
         let (revision, before) = (self.revision, time(self.now.saturating_sub(7)));
         match self.script.pop_front().unwrap_or(Meanwhile::Nothing) {
@@ -247,6 +261,7 @@ impl Server {
             return Err(Refused::Other("the name of the object does not match the name on the URL".to_owned()));
         }
         if !same(&one.resource_version, &other.resource_version) || !same(&one.uid, &other.uid) {
+            self.rest.refused();
             return Err(Refused::Conflict);
         }
         let mut next = stored.clone();

@@ -10,6 +10,7 @@
 mod channel;
 pub mod host;
 pub mod kube;
+mod pause;
 pub mod process;
 pub mod reading;
 pub mod wire;

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::{Deserialize, Serialize};
 
+use crate::pause::{Rest, pauses};
 use crate::process;
 use object::Accessor;
 
@@ -96,21 +97,31 @@ pub struct Outcome {
     pub calls: Vec<String>,
     /// The ConfigMap; none: it is gone.
     pub left: Option<ConfigMap>,
+    /// Whether it pauses after a conflict.
+    pub pauses: bool,
 }
 
 /// Answers with this function.
 pub fn answer(count: fn(&mut dyn Api) -> Result<u64, Refused>) {
-    process::answer(|case: &Case| converse(case, count));
+    process::answer(|case: &Case| {
+        let (outcome, rest) = talk(case, count);
+        Outcome { pauses: pauses(&rest, || talk(case, count).1), ..outcome }
+    });
 }
 
 /// What comes of a function that talks with the small API server.
 pub fn converse(case: &Case, count: impl FnOnce(&mut dyn Api) -> Result<u64, Refused>) -> Outcome {
+    talk(case, count).0
+}
+
+/// The same, and how it rests.
+fn talk(case: &Case, count: impl FnOnce(&mut dyn Api) -> Result<u64, Refused>) -> (Outcome, Rest) {
     let mut server = Server::new(case);
     let said = count(&mut server);
     let mut left = server.object;
     // Which number it has does not matter.
     left.iter_mut().for_each(|object| object.metadata.resource_version = None);
-    Outcome { said, calls: server.calls, left }
+    (Outcome { said, calls: server.calls, left, pauses: false }, server.rest)
 }
 
 /// An API server with one object.
@@ -119,12 +130,13 @@ struct Server {
     revision: u64,
     script: VecDeque<Meanwhile>,
     calls: Vec<String>,
+    rest: Rest,
 }
 
 impl Server {
     fn new(case: &Case) -> Server {
         let script = case.script.iter().copied().collect();
-        let mut server = Server { object: None, revision: 0, script, calls: Vec::new() };
+        let mut server = Server { object: None, revision: 0, script, calls: Vec::new(), rest: Rest::default() };
         server.create();
         server.write(|data| {
             data.insert("note".to_owned(), "first".to_owned());
@@ -173,6 +185,7 @@ impl Server {
 
     /// What others do before this call.
     fn meanwhile(&mut self, call: &str) -> Result<(), Refused> {
+        self.rest.called();
         self.calls.push(call.to_owned());
         match self.script.pop_front().unwrap_or(Meanwhile::Nothing) {
             Meanwhile::Nothing => {}
@@ -212,6 +225,7 @@ impl Api for Server {
         }
         let same = |sent: &Option<String>, stored: &Option<String>| sent.is_none() || sent == stored;
         if !same(&meta.resource_version, &stored.resource_version) || !same(&meta.uid, &stored.uid) {
+            self.rest.refused();
             return Err(Refused::Conflict);
         }
         (meta.namespace, meta.uid, meta.managed_fields) = (stored.namespace, stored.uid, stored.managed_fields);

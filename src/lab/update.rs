@@ -83,7 +83,10 @@ impl Function for Updating {
     }
 
     fn answer(rule: &Rule, case: &Case) -> Outcome {
-        converse(case, |api| count(rule, api))
+        let outcome = converse(case, |api| count(rule, api));
+        // Where there is a next call after a conflict: a read that is no first one.
+        let tries = outcome.calls.iter().filter(|call| *call == "get").count();
+        Outcome { pauses: rule.pauses && tries > 1, ..outcome }
     }
 
     fn property(case: &Case, given: Option<&Outcome>) -> &'static str {
@@ -92,6 +95,7 @@ impl Function for Updating {
             None => "every conversation comes to an end",
             Some(given) if given.left != right.left => "nobody's change is lost, and one is counted",
             Some(given) if given.calls.len() > right.calls.len() => "no more is asked than is needed",
+            Some(given) if given.pauses => "after a conflict it tries again at once",
             Some(given) if given.calls != right.calls => {
                 "after a conflict it reads and writes again, five times at most"
             }
@@ -123,7 +127,7 @@ impl Function for Updating {
         text
     }
 
-    fn say(_: &Case, Outcome { said, calls, left }: &Outcome) -> Vec<Part> {
+    fn say(_: &Case, Outcome { said, calls, left, pauses }: &Outcome) -> Vec<Part> {
         let gave = match said {
             Ok(count) => format!("Ok({count})"),
             Err(Refused::Other(why)) => format!("Err(Other): {why}"),
@@ -137,6 +141,10 @@ impl Function for Updating {
         vec![
             part("called", calls.join(", ")),
             part("gave", gave),
+            part(
+                "did after a conflict",
+                if *pauses { "it waits, and then tries again" } else { "it tries again at once" },
+            ),
             part("left as data", left),
             part("left as labels", json!(labels)),
             part("left as annotations", json!(annotations)),
@@ -172,6 +180,8 @@ struct Rule {
     sent: fn(ConfigMap) -> ConfigMap,
     /// The number that the caller is told, by the number before.
     given: fn(&mut dyn Api, u64) -> Result<u64, Refused>,
+    /// Whether it pauses between two tries.
+    pauses: bool,
 }
 
 type Data = Option<BTreeMap<String, String>>;
@@ -188,6 +198,7 @@ const RULE: Rule = Rule {
     data: |_, last| last,
     sent: |object| object,
     given: |_, before| Ok(before + 1),
+    pauses: false,
 };
 
 fn count(rule: &Rule, api: &mut dyn Api) -> Result<u64, Refused> {
@@ -309,6 +320,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
             read_again: |why, before| *why == Refused::NotFound && before > 0,
             write_again: |why, before| *why == Refused::Conflict || *why == Refused::NotFound && before > 0
         };
+    pauses: "it pauses between two tries, and no other program waits meanwhile" => { pauses: true };
     first_of_each: "of lists in the metadata only the first item is kept"
         => {
             sent: |mut object| {

@@ -75,6 +75,7 @@ pub(super) const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { live: Some(|first, now| Site { status: first.status.clone(), ..now }) };
     retries_all: "every refusal of a write is tried again; only a conflict is worth it"
         => { write: |api, site| api.update_status(site).map_err(other_is_conflict) };
+    pauses: "it pauses between two tries, and no other program waits meanwhile" => { pauses: true };
     swallows: "it takes a refused write for done" => { written: |_| Ok(()) };
     gone_is_error: "that the Site is gone is no error: there is nothing to report"
         => { read: Err } | { written: Err } | { read: Err, written: Err };

@@ -57,12 +57,17 @@ impl Function for Reporting {
     }
 
     fn answer(rule: &Rule, case: &Case) -> Outcome {
-        converse(case, |api| report(rule, case, api))
+        let outcome = converse(case, |api| report(rule, case, api));
+        let tries = outcome.calls.iter().filter(|call| *call == "get").count();
+        Outcome { pauses: rule.pauses && tries > 1, ..outcome }
     }
 
     fn property(case: &Case, given: Option<&Outcome>) -> &'static str {
         let right = Reporting::right(case);
         let Some(given) = given else { return "every report comes to an end" };
+        if given.pauses {
+            return "after a conflict it tries again at once";
+        }
         let status = |outcome: &Outcome| outcome.left.as_ref().and_then(|site| site.status.clone());
         let (its, right_status) = (status(given), status(&right));
         let generations = |status: &Option<SiteStatus>| {
@@ -109,7 +114,7 @@ impl Function for Reporting {
         text + &others_do(script)
     }
 
-    fn say(_: &Case, Outcome { said: answer, calls, left }: &Outcome) -> Vec<Part> {
+    fn say(_: &Case, Outcome { said: answer, calls, left, pauses }: &Outcome) -> Vec<Part> {
         let gave = match answer {
             Ok(()) => "Ok".to_owned(),
             Err(Refused::Other(why)) => format!("Err(Other): {why}"),
@@ -129,6 +134,10 @@ impl Function for Reporting {
         vec![
             part("called", calls.join(", ")),
             part("gave", gave),
+            part(
+                "did after a conflict",
+                if *pauses { "it waits, and then tries again" } else { "it tries again at once" },
+            ),
             part("left as observedGeneration", json!(observed_generation)),
             part("left as readyReplicas", json!(ready_replicas)),
             part("left as Ready", own(|ready| json!(format!("{}, {}, {}", ready.status, ready.reason, ready.message)))),
@@ -247,6 +256,8 @@ pub(super) struct Rule {
     sent: fn(&Site, Site) -> Site,
     /// How.
     write: fn(&mut dyn Api, Site) -> Result<Site, Refused>,
+    /// Whether it pauses between two tries.
+    pauses: bool,
 }
 
 pub(super) const RULE: Rule = Rule {
@@ -271,6 +282,7 @@ pub(super) const RULE: Rule = Rule {
     is_written: |before, after| before != after,
     sent: |_, there| there,
     write: |api, site| api.update_status(site),
+    pauses: false,
 };
 
 fn gone_is_fine(why: Refused) -> Result<(), Refused> {
@@ -385,7 +397,7 @@ mod tests {
     fn a_status_says_no_more_than_was_acted_upon() {
         let mut reports = 0;
         for case in Reporting::questions() {
-            let Outcome { said: Ok(()), calls, left: Some(site) } = Reporting::right(&case) else { continue };
+            let Outcome { said: Ok(()), calls, left: Some(site), .. } = Reporting::right(&case) else { continue };
             let is_written =
                 site.metadata.uid == case.site.metadata.uid && calls.last().is_some_and(|call| call != "get");
             let Some(status) = site.status.filter(|_| is_written) else { continue };
