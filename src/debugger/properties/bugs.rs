@@ -141,6 +141,13 @@ impl Property for NothingInvalid {
 #[derive(Clone)]
 pub(super) struct NothingTriedInVain;
 
+/// Whether the data of a site can be read: a number of Pods, and an image.
+fn asks_for_pods(data: Option<&BTreeMap<String, String>>) -> bool {
+    let of = |key| data.and_then(|data| data.get(key));
+    let is_number = of("replicas").is_some_and(|text| text.parse::<i32>().is_ok_and(|count| count >= 0));
+    is_number && of("image").is_some_and(|image| !image.is_empty())
+}
+
 /// Who fails is called again sooner than anybody asks for who only wants to look again.
 const RETRIED_WITHIN: Duration = Duration::from_secs(1);
 
@@ -154,6 +161,11 @@ impl Property for NothingTriedInVain {
             let set = Reader::get(&engine.server.api.store, Kind::ReplicaSet, key.namespace(), key.name());
             set.is_some_and(|set| set.meta().deletion_timestamp.is_some())
         };
+        // A site of which nobody can tell what it asks for.
+        let is_nonsense = |key: &Key| {
+            let site = Reader::get(&engine.server.api.store, Kind::ConfigMap, key.namespace(), key.name());
+            matches!(site, Some(Object::ConfigMap(site)) if !asks_for_pods(site.data.as_ref()))
+        };
         let again = step.notes.iter().find_map(|note| match note {
             Note::Queue { queue, key, how: Queued::Later(at) } => match &**queue {
                 "site-operator" => Some((key, *at)),
@@ -162,7 +174,8 @@ impl Property for NothingTriedInVain {
             },
             _ => None,
         });
-        match again.filter(|(_, at)| *at < step.time + RETRIED_WITHIN) {
+        let again = again.filter(|(key, at)| *at < step.time + RETRIED_WITHIN || is_nonsense(key));
+        match again {
             Some((key, _)) => Err(format!("{key} is tried again")),
             None => Ok(()),
         }

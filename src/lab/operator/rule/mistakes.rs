@@ -44,6 +44,8 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         };
     fails_at_nonsense: "it fails at what cannot be read, and so tries it again and again"
         => { nonsense: || Err(Error::Other("that cannot be read".to_owned())) };
+    looks_again: "what cannot be read is looked at again after a while: that is news only once the site has changed"
+        => { nonsense: || Ok(Action::requeue(std::time::Duration::from_secs(60))) };
     truncates: "of replicas that are too many to count, a part is taken for all"
         => { number: |text, _| text.parse().ok().map(|count: i64| count as i32).filter(|count| *count >= 0) };
     one_label: "the Pods of all sites have the same label"
