@@ -9,7 +9,8 @@
 //!   (a template that changes is for new ones only);
 //! - if there are too many, those go first that are not ready;
 //! - `status.replicas` and `status.readyReplicas` of the Pods that count, and `status.observedGeneration`, the generation
-//!   that you have acted upon: written only when they differ. What others write into the status stays.
+//!   that you have acted upon: written only when they differ, and also when a Pod could not be created or deleted. What others
+//!   write into the status stays.
 //!
 //! Whose a Pod is, its owner references say. Labels do not change here: to adopt Pods and to release them is left out.
 //! No set asks for more than a hundred Pods.

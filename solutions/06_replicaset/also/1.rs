@@ -37,6 +37,18 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     let there = ready.len() + waiting.len();
     let good = ready.len() as i32;
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
+    let status = set.status.clone().unwrap_or_default();
+    let fields = [
+        ("/status/replicas", json!(status.replicas), json!(there)),
+        ("/status/readyReplicas", json!(status.ready_replicas.unwrap_or(0)), json!(good)),
+        ("/status/observedGeneration", json!(status.observed_generation), json!(meta.generation)),
+    ];
+    let differ = fields.iter().filter(|(_, before, after)| before != after);
+    let patch: Vec<_> = differ.map(|(path, _, value)| json!({"op": "add", "path": path, "value": value})).collect();
+    if !patch.is_empty() {
+        let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
+        sets.patch_status(name, &PatchParams::default(), &Patch::Json(patch)).await?;
+    }
     if there < wanted {
         let template = set.spec.clone().unwrap_or_default().template.unwrap_or_default();
         let mut pod = Pod { metadata: template.metadata.unwrap_or_default(), spec: template.spec, status: None };
@@ -63,18 +75,5 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
             return Err(error);
         }
     }
-    let status = set.status.clone().unwrap_or_default();
-    let fields = [
-        ("/status/replicas", json!(status.replicas), json!(there)),
-        ("/status/readyReplicas", json!(status.ready_replicas.unwrap_or(0)), json!(good)),
-        ("/status/observedGeneration", json!(status.observed_generation), json!(meta.generation)),
-    ];
-    let differ = fields.iter().filter(|(_, before, after)| before != after);
-    let patch: Vec<_> = differ.map(|(path, _, value)| json!({"op": "add", "path": path, "value": value})).collect();
-    if patch.is_empty() {
-        return Ok(Action::await_change());
-    }
-    let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
-    sets.patch_status(name, &PatchParams::default(), &Patch::Json(patch)).await?;
     Ok(Action::await_change())
 }

@@ -20,17 +20,21 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     mine.retain(|pod| is_controlled_by(pod, &set) && is_active(pod));
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1) as usize;
 
-    for _ in mine.len()..wanted {
-        pods.create(&PostParams::default(), &pod_for(&set)).await?;
-    }
-    mine.sort_by_key(is_ready);
-    for pod in mine.iter().take(mine.len().saturating_sub(wanted)) {
-        let pod = pod.metadata.name.as_deref().unwrap_or_default();
-        match pods.delete(pod, &DeleteParams::default()).await {
-            Err(error) if !error.is_not_found() => return Err(error),
-            _ => {}
+    let acted: Result<(), Error> = async {
+        for _ in mine.len()..wanted {
+            pods.create(&PostParams::default(), &pod_for(&set)).await?;
         }
+        mine.sort_by_key(is_ready);
+        for pod in mine.iter().take(mine.len().saturating_sub(wanted)) {
+            let pod = pod.metadata.name.as_deref().unwrap_or_default();
+            match pods.delete(pod, &DeleteParams::default()).await {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
+    .await;
 
     let seen = (mine.len() as i32, mine.iter().filter(|pod| is_ready(pod)).count() as i32, set.metadata.generation);
     let status = set.status.clone().unwrap_or_default();
@@ -48,6 +52,7 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
             break;
         }
     }
+    acted?;
     Ok(Action::await_change())
 }
 

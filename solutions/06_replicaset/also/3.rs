@@ -20,9 +20,12 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     mine.retain(|pod| is_controlled_by(pod, &set) && is_active(pod));
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1) as usize;
 
+    let mut failed = None;
     if mine.len() < wanted {
-        pods.create(&PostParams::default(), &pod_for(&set)).await?;
-        return Ok(Action::requeue(std::time::Duration::from_millis(1)));
+        match pods.create(&PostParams::default(), &pod_for(&set)).await {
+            Ok(_) => return Ok(Action::requeue(std::time::Duration::from_millis(1))),
+            Err(error) => failed = Some(error),
+        }
     }
     mine.sort_by_key(is_ready);
     for pod in mine.iter().take(mine.len().saturating_sub(wanted)) {
@@ -40,7 +43,7 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
         let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &namespace);
         sets.patch_status(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
     }
-    Ok(Action::await_change())
+    failed.map_or(Ok(Action::await_change()), Err)
 }
 
 fn is_controlled_by(pod: &Pod, set: &ReplicaSet) -> bool {

@@ -9,7 +9,8 @@
 //!   (a template that changes is for new ones only);
 //! - if there are too many, those go first that are not ready;
 //! - `status.replicas` and `status.readyReplicas` of the Pods that count, and `status.observedGeneration`, the generation
-//!   that you have acted upon: written only when they differ. What others write into the status stays.
+//!   that you have acted upon: written only when they differ, and also when a Pod could not be created or deleted. What others
+//!   write into the status stays.
 //!
 //! Whose a Pod is, its owner references say. Labels do not change here: to adopt Pods and to release them is left out.
 //! No set asks for more than a hundred Pods.
@@ -45,17 +46,22 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
     let seen = (mine.len() as i32, mine.iter().filter(|pod| is_ready(pod)).count() as i32, set.metadata.generation);
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1) as usize;
 
-    for _ in mine.len()..wanted {
-        pods.create(&PostParams::default(), &pod_for(&set)).await?;
-    }
-    mine.sort_by_key(is_ready);
-    for pod in mine.iter().take(mine.len().saturating_sub(wanted)) {
-        let pod = pod.metadata.name.as_deref().unwrap_or_default();
-        match pods.delete(pod, &DeleteParams::default()).await {
-            Err(error) if !error.is_not_found() => return Err(error),
-            _ => {}
+    // A failure does not keep the status from being written: users look there.
+    let acted: Result<(), Error> = async {
+        for _ in mine.len()..wanted {
+            pods.create(&PostParams::default(), &pod_for(&set)).await?;
         }
+        mine.sort_by_key(is_ready);
+        for pod in mine.iter().take(mine.len().saturating_sub(wanted)) {
+            let pod = pod.metadata.name.as_deref().unwrap_or_default();
+            match pods.delete(pod, &DeleteParams::default()).await {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
+    .await;
 
     let status = set.status.clone().unwrap_or_default();
     if seen != (status.replicas, status.ready_replicas.unwrap_or(0), status.observed_generation) {
@@ -63,7 +69,7 @@ pub async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Ac
         let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &namespace);
         sets.patch_status(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
     }
-    Ok(Action::await_change())
+    acted.map(|()| Action::await_change())
 }
 
 fn is_controlled_by(pod: &Pod, set: &ReplicaSet) -> bool {

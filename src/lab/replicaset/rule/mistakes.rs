@@ -174,7 +174,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
             }
         };
     deletes_cached: "it deletes what its cache shows too many of, which does not know yet who has gone"
-        => { deletes_cached: true };
+        => { victims: Victims::CachedAndCounted };
     nine_ready: "its status never says that more than nine Pods are ready" => { ready: |ready| ready.min(9) };
     counts_only: "it does not say that it has seen a new generation if it counts as many Pods as before"
         => { is_written: |before, now| (before.0, before.1) != (now.0, now.1) };
@@ -206,6 +206,34 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => {
             pod: |set, _| {
                 pod_of_spec(set, |spec| PodSpec { tolerations: None, affinity: None, security_context: None, ..spec })
+            }
+        };
+    stale_victims: "its cache says which Pods have to go: that does not know yet which of them are ready"
+        => { victims: Victims::Cached };
+    silent_failure: "its status is not written if a Pod cannot be created or deleted" => { fails_first: true };
+    template_name: "its Pods get the name that the template has: there can be one such Pod only"
+        => {
+            pod: |set, _| {
+                pod_with(set, |pod| {
+                    let template = set.spec.as_ref().and_then(|spec| spec.template.as_ref()?.metadata.as_ref());
+                    pod.metadata.name = template.and_then(|meta| meta.name.clone());
+                })
+            }
+        };
+    adds_label: "its Pods have a label that the template lacks"
+        => {
+            pod: |set, _| {
+                pod_with(set, |pod| {
+                    let label = ("example.com/set".to_owned(), set.metadata.name().to_owned());
+                    pod.metadata.labels.get_or_insert_default().extend([label]);
+                })
+            }
+        };
+    clears_at_none: "it deletes Pods that have ended when no Pods are asked for"
+        => {
+            not_needed: |set, its, mine, too_many| match set.spec.as_ref().and_then(|spec| spec.replicas) {
+                Some(0) => its.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).cloned().collect(),
+                _ => not_needed(set, its, mine, too_many),
             }
         };
     no_long_name: "it does nothing about a ReplicaSet that has a long name"

@@ -23,6 +23,17 @@ enum Write {
     Whole(Box<ReplicaSet>),
 }
 
+/// Where Pods are looked for of which there are too many.
+#[derive(Clone, Copy)]
+enum Victims {
+    /// Among those that were listed.
+    Listed,
+    /// Among those of the cache.
+    Cached,
+    /// There too, and it says how many are too many.
+    CachedAndCounted,
+}
+
 /// What decides.
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
@@ -44,8 +55,8 @@ pub(super) struct Rule {
     pod: fn(&ReplicaSet, usize) -> Pod,
     /// What is made of a creation that fails.
     created: fn(Error) -> Result<(), Error>,
-    /// Whether the cache says which Pods are too many.
-    deletes_cached: bool,
+    /// Of which Pods those are deleted that are too many.
+    victims: Victims,
     /// Those that are deleted: of all that it controls and those that count, where so many are too many.
     not_needed: fn(&ReplicaSet, &[Pod], Vec<Pod>, usize) -> Vec<Pod>,
     /// The namespace in which they are.
@@ -60,6 +71,8 @@ pub(super) struct Rule {
     ready: fn(usize) -> usize,
     /// Whether it is written before anything is done, too.
     writes_first: bool,
+    /// Whether a failure keeps it from being written.
+    fails_first: bool,
     /// Whether it is written, by what it says and what it should say.
     is_written: fn(Said, Said) -> bool,
     /// Whether the generation is read again.
@@ -80,7 +93,7 @@ pub(super) const RULE: Rule = Rule {
     missing: |_, there, wanted| wanted.saturating_sub(there),
     pod: |set, _| pod_for(set),
     created: Err,
-    deletes_cached: false,
+    victims: Victims::Listed,
     not_needed,
     deletes_in: |namespace| namespace,
     deleted: |error| if error.is_not_found() { Ok(()) } else { Err(error) },
@@ -88,6 +101,7 @@ pub(super) const RULE: Rule = Rule {
     count: |_, there| there,
     ready: |ready| ready,
     writes_first: false,
+    fails_first: false,
     is_written: |before, now| before != now,
     reads_generation: false,
     write: |_, said| Write::Patch(patch(said)),
@@ -109,7 +123,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, rule: Rule) -> R
         None => cached(&context),
     };
     let its: Vec<Pod> = there.iter().filter(|pod| is_its(&set, pod)).cloned().collect();
-    let mut mine: Vec<Pod> = there.into_iter().filter(|pod| (rule.counts)(&set, pod)).collect();
+    let mine: Vec<Pod> = there.into_iter().filter(|pod| (rule.counts)(&set, pod)).collect();
     let asked = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
     let wanted = (rule.wanted)(usize::try_from(asked).unwrap_or(0), mine.len());
     if (rule.is_nothing)(wanted) {
@@ -121,22 +135,43 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, rule: Rule) -> R
     if rule.writes_first && (rule.is_written)(written(&set), status) {
         write(&set, &context, namespace, status, rule).await?;
     }
-    for n in 0..(rule.missing)(&set, mine.len(), wanted) {
-        let created = pods.create(&PostParams::default(), &(rule.pod)(&set, mine.len() + n)).await;
-        created.map(drop).or_else(rule.created)?;
-    }
-    if rule.deletes_cached {
-        mine = cached(&context).into_iter().filter(|pod| (rule.counts)(&set, pod)).collect();
-    }
-    let too_many = mine.len().saturating_sub(wanted);
-    let pods: Api<Pod> = Api::namespaced(context.client.clone(), (rule.deletes_in)(namespace));
-    for pod in (rule.not_needed)(&set, &its, mine, too_many) {
-        pods.delete(pod.metadata.name(), &DeleteParams::default()).await.or_else(rule.deleted)?;
-    }
-    if (rule.is_written)(written(&set), status) {
+    let acted = act(&set, &context, &its, mine, wanted, rule).await;
+    let is_silent = acted.is_err() && rule.fails_first;
+    if !is_silent && (rule.is_written)(written(&set), status) {
         write(&set, &context, namespace, status, rule).await.or_else(rule.written)?;
     }
-    Ok(Action::await_change())
+    acted.map(|()| Action::await_change())
+}
+
+/// Creates what is missing, or deletes what is too many.
+async fn act(
+    set: &ReplicaSet,
+    context: &Context,
+    its: &[Pod],
+    mine: Vec<Pod>,
+    wanted: usize,
+    rule: Rule,
+) -> Result<(), Error> {
+    let namespace = (rule.namespace)(&set.metadata);
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
+    for n in 0..(rule.missing)(set, mine.len(), wanted) {
+        let created = pods.create(&PostParams::default(), &(rule.pod)(set, mine.len() + n)).await;
+        created.map(drop).or_else(rule.created)?;
+    }
+    let cached = || cached(context).into_iter().filter(|pod| (rule.counts)(set, pod)).collect();
+    let (too_many, mine) = match rule.victims {
+        Victims::Listed => (mine.len().saturating_sub(wanted), mine),
+        Victims::Cached => (mine.len().saturating_sub(wanted), cached()),
+        Victims::CachedAndCounted => {
+            let cached: Vec<Pod> = cached();
+            (cached.len().saturating_sub(wanted), cached)
+        }
+    };
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), (rule.deletes_in)(namespace));
+    for pod in (rule.not_needed)(set, its, mine, too_many) {
+        pods.delete(pod.metadata.name(), &DeleteParams::default()).await.or_else(rule.deleted)?;
+    }
+    Ok(())
 }
 
 /// The Pods of the cache.
