@@ -1,11 +1,12 @@
 //! Two ways that come to the same: one patches an object, the other reads it, changes it and puts it back as a whole; or leaves
-//! it as it is, if it has read that the patch would change nothing.
+//! it as it is, if it has read that the patch would change nothing; or patches it in another way with the same effect. And
+//! two calls whose order is of no consequence.
 
 use serde_json::Value;
 
 use super::words::{filled, place};
 use exercise::wire::{Request, Say};
-use object::{Accessor, Kind, Object};
+use object::{Accessor, Kind, Object, patch};
 
 /// Whether somebody puts back an object, of a version that they have read, with nothing changed in it but what another's patch
 /// says too. What others write meanwhile is as safe then: the API server refuses the update.
@@ -23,8 +24,56 @@ pub(super) fn is_update_for_patch<'a>(said: &Say, would: &Say, known: impl Itera
 /// Whether somebody leaves as it is what another's patch would not change either, by the newest version that was read.
 pub(super) fn is_rest_for_patch<'a>(said: &Say, would: &Say, known: impl Iterator<Item = &'a Object>) -> bool {
     let (Say::Done { result: Ok(_), .. }, Say::Call { request: patch, .. }) = (said, would) else { return false };
-    let newest = || known.filter(|one| is_of(one, patch)).max_by_key(|one| version_of(one));
-    patch.verb == "patch" && newest().is_some_and(|newest| is_as_said(&newest.to_json(), &patch.body))
+    patch.verb == "patch" && newest(patch, known).is_some_and(|newest| is_as_said(&newest.to_json(), &patch.body))
+}
+
+/// The newest version that was read of the object that a request is for.
+pub(super) fn newest<'a>(request: &Request, known: impl Iterator<Item = &'a Object>) -> Option<&'a Object> {
+    known.filter(|one| is_of(one, request)).max_by_key(|one| version_of(one))
+}
+
+/// Whether two patches of an object, one of which goes by the places of items in lists, leave it the same. That one must look
+/// whether the items are still there: others may have written meanwhile.
+pub(super) fn is_patch_for_patch<'a>(said: &Say, would: &Say, known: impl Iterator<Item = &'a Object>) -> bool {
+    let (Say::Call { request: one, .. }, Say::Call { request: other, .. }) = (said, would) else { return false };
+    let (patches, is_json) = ([&one.verb, &other.verb] == ["patch", "patch"], one.patch == "json");
+    if !patches || !is_json || place(one) != place(other) || !looks_before(&one.body) {
+        return false;
+    }
+    newest(one, known).map(Object::to_json).is_some_and(|before| {
+        let after = |request: &Request| patched(before.clone(), request).map(|after| filled(&after));
+        after(one).is_some_and(|after_one| after(other).is_some_and(|after_other| after_one == after_other))
+    })
+}
+
+/// Whether a JSON patch looks at each item that it names by its place, or at the version of the object.
+fn looks_before(operations: &Value) -> bool {
+    let path = |operation: &Value| operation["path"].as_str().map(str::to_owned).unwrap_or_default();
+    let all = || operations.as_array().into_iter().flatten();
+    let looked: Vec<String> = all().filter(|operation| operation["op"] == "test").map(path).collect();
+    let by_place = |path: &str| path.split('/').any(|part| part.parse::<usize>().is_ok());
+    let is_looked_at = |path: &String| looked.iter().any(|looked| path.starts_with(looked.as_str()));
+    looked.iter().any(|path| path == "/metadata/resourceVersion")
+        || all().map(path).filter(|path| by_place(path)).all(|path| is_looked_at(&path))
+}
+
+/// An object after a patch. None: it cannot be patched so.
+fn patched(before: Value, patch: &Request) -> Option<Value> {
+    match &*patch.patch {
+        "merge" => Some(patch::merge(before, &patch.body)),
+        "strategic" => patch::strategic(Kind::from_word(&patch.kind)?, before, &patch.body).ok(),
+        _ => patch::json(before, &patch.body).ok(),
+    }
+}
+
+/// Whether the order of two calls that change something is of no consequence: what one says of a status, and Pods that come or
+/// go, and objects of two kinds that are changed.
+pub(super) fn are_independent(one: &Say, other: &Say) -> bool {
+    let (Say::Call { request: one, .. }, Say::Call { request: other, .. }) = (one, other) else { return false };
+    let is_status = [one, other].iter().any(|request| request.subresource == "status");
+    let come_or_go = one.verb == other.verb && one.kind == other.kind && ["create", "delete"].contains(&&*one.verb);
+    let are_changed = [one, other].iter().all(|request| ["patch", "update"].contains(&&*request.verb));
+    is_status || come_or_go || are_changed && one.kind != other.kind
 }
 
 /// Whether an object is as a patch says. A status does not say of what there are none.

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::Plan;
-use super::alike::{is_rest_for_patch, is_update_for_patch, lists_others, read_before};
+use super::alike::read_before;
+use super::other::Other;
 use super::partner::Partner;
 use super::words;
-use exercise::host::{Host, Read};
+use exercise::host::Read;
 use exercise::wire::{Answer, Ask, Request, Say};
 use object::{Kind, Object};
 
@@ -32,6 +33,8 @@ pub struct Findings {
     breaks: Option<String>,
     /// How often each mistake parted, by its number in the plan.
     mistakes: BTreeMap<usize, usize>,
+    /// The mistakes by which the learner's code would have done something else, where it did not do what is right instead.
+    misfits: BTreeSet<usize>,
 }
 
 /// A call of the learner's code.
@@ -54,6 +57,11 @@ impl Findings {
         self.partings.get(self.chosen)
     }
 
+    /// The same, with its place among all.
+    pub fn chosen(&self) -> Option<(usize, &Parting)> {
+        self.parting().map(|parting| (self.chosen, parting))
+    }
+
     /// A call of the learner's code breaks something. Whoever goes another way that is right as well parts sooner, and so the
     /// parting that counts is that of the reconcile that calls; or that cannot go on (`panics`). Gives which one this is.
     pub fn choose(&mut self, breaks: Option<&wire::Request>, panics: bool) -> usize {
@@ -66,6 +74,19 @@ impl Findings {
         self.chosen
     }
 
+    /// Which partings may be what breaks something where no call does, each the first of its reconcile.
+    pub fn candidates(&self) -> Vec<(usize, u64)> {
+        let mut tasks = BTreeSet::new();
+        let counts = self.partings.iter().enumerate().filter(|(_, parting)| parting.counts() && parting.task > 0);
+        let all = counts.map(|(n, parting)| (n, parting.task)).filter(|(_, task)| tasks.insert(*task)).collect();
+        if self.breaks.is_some() { Vec::new() } else { all }
+    }
+
+    /// This parting counts.
+    pub fn counts(&mut self, parting: usize) {
+        self.chosen = parting;
+    }
+
     /// The line of the call that breaks something, if it is not where the right solution parted.
     pub fn line(&self) -> Option<&String> {
         let parted = self.parting().and_then(|parting| parting.at.as_ref());
@@ -73,10 +94,11 @@ impl Findings {
     }
 
     /// Of the mistakes that do the same where the right solution parts, the one that parted least, if it did so less often
-    /// than the right solution. The first of several: simple ones come first in the table.
+    /// than the right solution, and only where that did so too and would have done the same. The first of several: simple ones
+    /// come first in the table.
     pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
         let parted = |n: &usize| self.mistakes.get(n).copied().unwrap_or(0);
-        let nearest = self.agree()?.iter().min_by_key(|n| parted(n))?;
+        let nearest = self.agree()?.iter().filter(|n| !self.misfits.contains(n)).min_by_key(|n| parted(n))?;
         // That somebody looks again, as no mistake does, says nothing either.
         let count = self.partings.iter().filter(|parting| !parting.waits || !parting.agree.is_empty()).count();
         (parted(nearest) < count).then(|| plan.mistakes[*nearest].says)
@@ -101,6 +123,7 @@ impl Findings {
         for (n, parted) in later.mistakes {
             *self.mistakes.entry(n).or_default() += parted;
         }
+        self.misfits.extend(later.misfits);
         self.partings.extend(later.partings);
     }
 }
@@ -149,21 +172,11 @@ pub struct Compared {
 }
 
 /// What the learner's code has said.
-struct Said<'a> {
-    say: &'a Say,
-    gist: Value,
+pub(super) struct Said<'a> {
+    pub say: &'a Say,
+    pub gist: Value,
     /// Versions that it may have read.
-    known: &'a [Object],
-}
-
-/// Someone who hears the same, in this process.
-struct Other {
-    host: Host,
-    memory: Value,
-    /// In which reconciles it said something else.
-    parted: BTreeSet<u64>,
-    /// What it would do as soon as the learner's code has read what it reads besides, in these reconciles.
-    waits: BTreeMap<u64, Say>,
+    pub known: &'a [Object],
 }
 
 impl Compared {
@@ -236,7 +249,12 @@ impl Compared {
             let is_told = mistake.hears(ask);
             match mistake.parts(ask, &heard) {
                 Some(would) if only_waits(said, &would) => drop(nearly.insert(*n)),
-                Some(_) => *findings.mistakes.entry(*n).or_default() += 1,
+                Some(other) => {
+                    *findings.mistakes.entry(*n).or_default() += 1;
+                    if would.as_ref().is_none_or(|would| gist(would) != gist(&other)) {
+                        findings.misfits.insert(*n);
+                    }
+                }
                 None if is_told => drop(agree.insert(*n)),
                 None => {}
             }
@@ -273,61 +291,6 @@ impl Compared {
     }
 }
 
-impl Other {
-    fn new(make: fn(Read) -> Host, read: &Read) -> Other {
-        Other { host: make(read.clone()), memory: Value::Null, parted: BTreeSet::new(), waits: BTreeMap::new() }
-    }
-
-    /// Whether it is told this: it is not once it has parted in this reconcile.
-    fn hears(&self, ask: &Ask<Object>) -> bool {
-        match ask {
-            Ask::Reconcile { .. } | Ask::Observe { .. } => true,
-            Ask::Reply { task, .. } => !self.parted.contains(task),
-            Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => false,
-        }
-    }
-
-    /// What it would say, if that is something else than was said.
-    fn parts(&mut self, ask: &Ask<Object>, said: &Said) -> Option<Say> {
-        if !self.hears(ask) {
-            return None;
-        }
-        let task = task_of(ask);
-        let would = match self.waits.remove(&task) {
-            Some(would) => would,
-            None => self.say(ask.clone())?,
-        };
-        if gist(&would) == said.gist || is_update_for_patch(said.say, &would, said.known.iter()) {
-            return None;
-        }
-        if is_rest_for_patch(said.say, &would, said.known.iter()) {
-            self.parted.insert(task);
-            return None;
-        }
-        if lists_others(said.say, &would) {
-            return Some(would);
-        }
-        // To read more does no harm.
-        if is_read(said.say) && !matches!(would, Say::Broken(_)) {
-            self.waits.insert(task, would.clone());
-        } else {
-            self.parted.insert(task);
-        }
-        Some(would)
-    }
-
-    fn say(&mut self, mut ask: Ask<Object>) -> Option<Say> {
-        if let Ask::Reconcile { memory, .. } | Ask::Reply { memory, .. } | Ask::Observe { memory, .. } = &mut ask {
-            memory.clone_from(&self.memory);
-        }
-        let would = self.host.hear(ask)?;
-        if let Say::Call { memory, .. } | Say::Done { memory, .. } = &would {
-            self.memory.clone_from(memory);
-        }
-        Some(would)
-    }
-}
-
 impl Partner for Compared {
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
         let said = self.learner.tell(ask.clone(), read);
@@ -344,7 +307,7 @@ impl Partner for Compared {
 }
 
 /// Whether it calls the API server, and changes nothing.
-fn is_read(said: &Say) -> bool {
+pub(super) fn is_read(said: &Say) -> bool {
     matches!(said, Say::Call { request, .. } if matches!(&*request.verb, "get" | "list"))
 }
 
@@ -354,7 +317,7 @@ fn only_waits(said: &Say, would: &Say) -> bool {
 }
 
 /// Which reconcile is told something; 0: none.
-fn task_of(ask: &Ask<Object>) -> u64 {
+pub(super) fn task_of(ask: &Ask<Object>) -> u64 {
     match ask {
         Ask::Reconcile { task, .. } | Ask::Reply { task, .. } => *task,
         Ask::Observe { .. } | Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => 0,
@@ -369,7 +332,7 @@ fn name_of(request: &wire::Request) -> String {
 }
 
 /// What counts of what was said: not the words of an error, not what is remembered, not the line.
-fn gist(said: &Say) -> Value {
+pub(super) fn gist(said: &Say) -> Value {
     match said {
         Say::Call { request, .. } => {
             let Request { verb, kind, subresource, namespace, name, body: _, labels, patch: _ } = &**request;

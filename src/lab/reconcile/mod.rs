@@ -4,7 +4,7 @@
 //! - [`partner`]: where a controller's code is, in a process of its own or here.
 //! - [`guest`]: what the cluster has in the place of its own controller.
 //! - [`trial`]: judges, on [`threads`]. [`story`]: tells a run that breaks something; [`compare`]: what would have been right,
-//!   and which known mistake it is, in [`words`].
+//!   and which known mistake it is, in [`words`], by each [`other`] who hears the same; [`mended`]: which reconcile broke it.
 
 use crate::mistake::Mistake;
 use client::Registration;
@@ -14,6 +14,8 @@ use exercise::host::{Host, Read};
 mod alike;
 pub mod compare;
 pub mod guest;
+mod mended;
+mod other;
 pub mod partner;
 mod story;
 #[cfg(test)]

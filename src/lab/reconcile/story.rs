@@ -8,8 +8,8 @@ use super::Plan;
 use super::compare::{Compared, Findings, Parting};
 use super::guest::Duty;
 use super::partner::{Heard, Make, Partner};
-use super::threads;
 use super::trial::{bound, trial};
+use super::{mended, threads};
 use crate::{Failure, Replay};
 use cluster::scenario::Scenario;
 use debugger::explore::{Bound, Breach, Subject, Violation, explore_here};
@@ -39,7 +39,19 @@ pub(super) fn failure(
     let heard = Heard::default();
     let found = Found::default();
     let aloud = compared(plan, make, found.clone(), (0..plan.mistakes.len()).collect(), Some(&heard));
-    let (session, parted) = run(plan, trial(exercise, plan, name, text, aloud), violation, &found);
+    let (session, steps) = run(plan, trial(exercise, plan, name, text, aloud), violation, &found);
+    // Without any choice the run is the usual course, which can be taken again.
+    if violation.choices.is_empty() && violation.breach == Breach::Stated {
+        let candidates = found.lock().unwrap_or_else(PoisonError::into_inner).candidates();
+        let several = Some(candidates).filter(|all| all.len() > 1).unwrap_or_default();
+        if let Some(cause) = mended::cause(exercise, plan, (name, text), make, &several) {
+            found.lock().unwrap_or_else(PoisonError::into_inner).counts(cause);
+        }
+    }
+    let parted = found.lock().unwrap_or_else(PoisonError::into_inner).chosen().and_then(|(n, parting)| {
+        let step = *steps.get(n)?;
+        Some((parting.clone(), step))
+    });
     // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
     let mut findings = take(&found);
     let suspects = findings.suspects(plan);
@@ -97,8 +109,9 @@ fn compared(plan: &'static Plan, make: Make, found: Found, suspects: BTreeSet<us
     }))
 }
 
-/// The run again, step by step, up to where it breaks. And where the right solution parted, at which step.
-fn run(plan: &Plan, scenario: Scenario, violation: &Violation, found: &Found) -> (Session, Option<(Parting, u64)>) {
+/// The run again, step by step, up to where it breaks. And at which steps the right solution parted; which of them counts is
+/// noted in `found`.
+fn run(plan: &Plan, scenario: Scenario, violation: &Violation, found: &Found) -> (Session, Vec<u64>) {
     let mut session = file::of_run(scenario, violation.choices.clone(), 0);
     let mut steps = Vec::new();
     for step in 1..=violation.step {
@@ -109,10 +122,9 @@ fn run(plan: &Plan, scenario: Scenario, violation: &Violation, found: &Found) ->
     let mut findings = found.lock().unwrap_or_else(PoisonError::into_inner);
     let breaks = session.history().last().and_then(|last| call_of(plan, last));
     let panics = matches!(violation.breach, Breach::Panic(_));
-    let step = steps.get(findings.choose(breaks, panics)).copied();
-    let parted = findings.parting().cloned().zip(step);
+    findings.choose(breaks, panics);
     drop(findings);
-    (session, parted)
+    (session, steps)
 }
 
 /// What the controller calls, if that is what happens in this step.
@@ -123,18 +135,23 @@ fn call_of<'a>(plan: &Plan, step: &'a Step) -> Option<&'a Request> {
     }
 }
 
-/// What the API server said to the controller's last call, if that and the one before were refused in the same words.
+/// What the API server said to the controller's last call, if all of its sort were refused, two or more.
 fn refused(plan: &Plan, session: &Session) -> Option<String> {
     let engine = &session.cluster.engine;
     let is_its =
         |step: &&Step| Facts::of(engine, step).tasks().any(|task| task.split(' ').next() == Some(plan.duty.name));
     let answers = session.history().iter().rev().filter_map(|step| match &step.event.what {
-        What::Response { answer, .. } => Some((step, answer)),
+        What::Response { answer, about, .. } => Some((step, about, answer)),
         _ => None,
     });
-    let mut last = answers.filter(|(step, _)| is_its(step)).map(|(_, answer)| answer.result.as_ref().err());
-    let (one, before) = (last.next()??, last.next()??);
-    (one.message() == before.message()).then(|| one.message().to_owned())
+    // Of an update of a status the sort is `update replicasets/status`, whatever the object.
+    let sort = |about: &str| about.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let its: Vec<_> =
+        answers.filter(|(step, ..)| is_its(step)).map(|(_, about, answer)| (sort(about), answer)).collect();
+    let (last, error) = its.iter().find_map(|(sort, answer)| Some((sort, answer.result.as_ref().err()?)))?;
+    let mut all = its.iter().filter(|(sort, _)| sort == last);
+    let is_always = all.clone().count() > 1 && all.all(|(_, answer)| answer.result.is_err());
+    is_always.then(|| error.message().to_owned())
 }
 
 /// The property, in a learner's words. Where its code could not go on (`is_broken`) all else follows from that.

@@ -143,8 +143,10 @@ pub fn plain(request: &Request) -> Value {
 }
 
 fn compared(request: &Request, with_nulls: bool) -> Value {
-    let mut body = without(&request.body, with_nulls);
-    if let (Some(kind), "patch", "merge") = (Kind::from_word(&request.kind), &*request.verb, &*request.patch) {
+    let merged = Some(&request.body).filter(|_| request.patch == "json").and_then(as_merge);
+    let mut body = without(merged.as_ref().unwrap_or(&request.body), with_nulls);
+    let is_merge = request.verb == "patch" && (request.patch == "merge" || merged.is_some());
+    if let Some(kind) = Kind::from_word(&request.kind).filter(|_| is_merge) {
         mark_lists(&FieldPath::root(kind), &mut body);
     }
     if let Some(meta) = body.pointer_mut("/metadata").and_then(Value::as_object_mut) {
@@ -152,6 +154,33 @@ fn compared(request: &Request, with_nulls: bool) -> Value {
         meta.retain(|name, value| name != "namespace" && value.as_object().is_none_or(|fields| !fields.is_empty()));
     }
     body
+}
+
+/// A JSON patch as a merge patch with the same effect. None: it names items by their places, or puts something in the place of
+/// several fields, and others may have written there.
+fn as_merge(operations: &Value) -> Option<Value> {
+    let mut merge = Value::Object(serde_json::Map::new());
+    for operation in operations.as_array()? {
+        let path = operation["path"].as_str()?.strip_prefix('/')?;
+        let value = match operation["op"].as_str()? {
+            "add" | "replace" if !operation["value"].is_object() && !operation["value"].is_null() => {
+                &operation["value"]
+            }
+            "remove" => &Value::Null,
+            "test" if path == "metadata/resourceVersion" => &operation["value"],
+            _ => return None,
+        };
+        let mut place = &mut merge;
+        for part in path.split('/') {
+            if part == "-" || part.parse::<usize>().is_ok() {
+                return None;
+            }
+            let name = part.replace("~1", "/").replace("~0", "~");
+            place = place.as_object_mut()?.entry(name).or_insert_with(|| Value::Object(serde_json::Map::new()));
+        }
+        place.clone_from(value);
+    }
+    Some(merge)
 }
 
 /// Gives lists whose items a strategic patch would change another name.
