@@ -215,6 +215,47 @@ mod tests {
         assert!(!owned(&["old"], &["old", "new", "more"]) && !owned(&["new"], &["new", "new"]), "it says more");
     }
 
+    /// A call with another verb, kind or name, or on another part.
+    fn other(mut call: Say, change: impl FnOnce(&mut Request)) -> Say {
+        if let Say::Call { request, .. } = &mut call {
+            change(request);
+        }
+        call
+    }
+
+    fn json_patch(operations: Value) -> Say {
+        other(call("patch", operations), |request| request.patch = "json".to_owned())
+    }
+
+    #[test]
+    fn a_patch_by_places_is_as_good_as_another_if_it_looks_at_what_is_there() {
+        let names = json!({"finalizers": ["example.com/a", "example.com/b"]});
+        let before = [Object::Pod(std::sync::Arc::new(read(pod("7", &json!([]), &names))))];
+        let merge = other(call("patch", json!({"metadata": {"finalizers": ["example.com/b"]}})), |request| {
+            request.patch = "merge".to_owned();
+        });
+        let alike = |operations: Value| is_patch_for_patch(&json_patch(operations), &merge, before.iter());
+        let remove = |place: &str| json!({"op": "remove", "path": place});
+        let test = |place: &str, value: &str| json!({"op": "test", "path": place, "value": value});
+        let (first, second) = ("/metadata/finalizers/0", "/metadata/finalizers/1");
+        assert!(alike(json!([test(first, "example.com/a"), remove(first)])));
+        assert!(alike(json!([test("/metadata/resourceVersion", "7"), remove(first)])));
+        assert!(!alike(json!([remove(first)])), "it does not look");
+        assert!(!alike(json!([test(second, "example.com/b"), remove(second)])), "it takes away another");
+        assert!(!alike(json!([test(first, "example.com/b"), remove(first)])), "it is refused");
+    }
+
+    #[test]
+    fn the_order_of_a_status_and_of_pods_that_come_is_of_no_consequence() {
+        let status = other(call("patch", json!({})), |request| request.subresource = "status".to_owned());
+        let site = other(call("patch", json!({})), |request| request.kind = "configmaps".to_owned());
+        let (create, delete, patch) = (call("create", json!({})), call("delete", json!({})), call("patch", json!({})));
+        let free = |one: &Say, other: &Say| are_independent(one, other) && are_independent(other, one);
+        assert!(free(&status, &create) && free(&status, &delete) && free(&create, &create) && free(&patch, &site));
+        assert!(!free(&create, &delete) && !free(&delete, &site) && !free(&patch, &patch));
+        assert!(!free(&create, &Say::Done { result: Ok(None), memory: Value::Null }));
+    }
+
     #[test]
     fn two_lists_of_a_kind_may_leave_out_something_else() {
         let list = |labels: &str| {

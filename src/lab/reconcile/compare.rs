@@ -15,7 +15,7 @@ use super::partner::Partner;
 use super::words;
 use exercise::host::Read;
 use exercise::wire::{Answer, Ask, Request, Say};
-use object::{Kind, Object};
+use object::Object;
 
 /// So many objects that were told of are known at most: of several reconciles at once.
 const KNOWN: usize = 300;
@@ -74,12 +74,15 @@ impl Findings {
         self.chosen
     }
 
-    /// Which partings may be what breaks something where no call does, each the first of its reconcile.
+    /// Which partings may be what breaks something where no call does, each the first of its reconcile, and the numbers of those,
+    /// in their order.
     pub fn candidates(&self) -> Vec<(usize, u64)> {
         let mut tasks = BTreeSet::new();
         let counts = self.partings.iter().enumerate().filter(|(_, parting)| parting.counts() && parting.task > 0);
         let all = counts.map(|(n, parting)| (n, parting.task)).filter(|(_, task)| tasks.insert(*task)).collect();
-        if self.breaks.is_some() { Vec::new() } else { all }
+        let mut all: Vec<(usize, u64)> = if self.breaks.is_some() { Vec::new() } else { all };
+        all.sort_by_key(|(_, task)| *task);
+        all
     }
 
     /// This parting counts.
@@ -196,23 +199,15 @@ impl Compared {
             && !self.memory.is_null()
     }
 
-    /// The objects of the kind that is written which the learner's code may have read: those of its cache, what it was called
-    /// with, and what the API server answered last.
+    /// The objects that the learner's code may have read before it writes something or is done: those of its caches, what it was
+    /// called with, and what the API server answered last.
     fn known(&self, said: &Say, read: &Read) -> Vec<Object> {
-        let request = match said {
-            Say::Call { request, .. } => request,
-            // Whoever is done may know all that it was told, and what its caches hold.
-            Say::Done { .. } => {
-                let duty = &self.plan.duty;
-                let cached = duty.others.iter().chain([&duty.kind]).flat_map(|kind| read(*kind));
-                return cached.chain(self.told.iter().cloned()).collect();
-            }
-            Say::Read { .. } | Say::Broken(_) => return Vec::new(),
-        };
-        let kind = Kind::from_word(&request.kind).filter(|_| request.verb == "update");
-        let of_kind =
-            |kind| read(kind).into_iter().chain(self.told.iter().filter(move |one| one.kind() == kind).cloned());
-        kind.into_iter().flat_map(of_kind).collect()
+        if is_read(said) || matches!(said, Say::Read { .. } | Say::Broken(_)) {
+            return Vec::new();
+        }
+        let duty = &self.plan.duty;
+        let cached = duty.others.iter().chain([&duty.kind]).flat_map(|kind| read(*kind));
+        cached.chain(self.told.iter().cloned()).collect()
     }
 
     /// Notes what the learner's code is told of.

@@ -1,5 +1,5 @@
-//! Which of several reconciles broke something: the one without whose difference all would have been well. The same run is
-//! taken again, and in one reconcile the right solution acts in the place of the learner's code.
+//! Which of several reconciles broke something: the last one from which on the right solution could still have saved it. The
+//! same run is taken again, and from one reconcile on the right solution acts in the place of the learner's code.
 
 use serde_json::Value;
 
@@ -15,11 +15,8 @@ use exercise::host::Read;
 use exercise::wire::{Ask, Say};
 use object::Object;
 
-/// No more reconciles are tried.
-const TRIED: usize = 6;
-
-/// The first of these reconciles (`candidates`: its parting, and its number) without which the usual course of a trial breaks
-/// nothing.
+/// The last of these reconciles (`candidates`: its parting, and its number) from which on the right solution breaks nothing in
+/// the usual course of a trial. A later one is too late, and so is each after it.
 pub(super) fn cause(
     exercise: &str,
     plan: &'static Plan,
@@ -27,7 +24,7 @@ pub(super) fn cause(
     make: Make,
     candidates: &[(usize, u64)],
 ) -> Option<usize> {
-    let is_cause = |task: u64| {
+    let is_saved_from = |task: u64| {
         let mended: Make = Box::leak(Box::new(move || -> Box<dyn Partner> {
             Box::new(Mended { learner: make(), right: None, plan, task, memory: Value::Null })
         }));
@@ -38,10 +35,11 @@ pub(super) fn cause(
         let subject = Subject { cluster: &|| bugs::cluster(&scenario), properties: &properties };
         explore_here(&subject, &bound).violation.is_none()
     };
-    candidates.iter().take(TRIED).find(|(_, task)| is_cause(*task)).map(|(parting, _)| *parting)
+    let in_time = candidates.partition_point(|(_, task)| is_saved_from(*task));
+    candidates.get(in_time.checked_sub(1)?).map(|(parting, _)| *parting)
 }
 
-/// A learner's code, but for one reconcile, in which the right solution acts.
+/// A learner's code, up to the reconcile from which on the right solution acts.
 struct Mended {
     learner: Box<dyn Partner>,
     right: Option<Other>,
@@ -54,7 +52,7 @@ struct Mended {
 impl Partner for Mended {
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
         let right = self.right.get_or_insert_with(|| Other::new(self.plan.reference, read));
-        if task_of(&ask) != self.task {
+        if task_of(&ask) < self.task {
             let said = self.learner.tell(ask.clone(), read);
             right.parts(&ask, &Said { say: &said, gist: gist(&said), known: &[] });
             if let Say::Call { memory, .. } | Say::Done { memory, .. } = &said {

@@ -289,6 +289,31 @@ mod tests {
     }
 
     #[test]
+    fn a_json_patch_says_what_a_merge_patch_says() {
+        let operations = json!([
+            {"op": "add", "path": "/metadata/annotations/example.com~1pods", "value": "2"},
+            {"op": "replace", "path": "/spec/replicas", "value": 3},
+            {"op": "remove", "path": "/spec/paused"},
+        ]);
+        let merge = json!({
+            "metadata": {"annotations": {"example.com/pods": "2"}}, "spec": {"replicas": 3, "paused": null},
+        });
+        assert_eq!(as_merge(&operations), Some(merge));
+        let one = |operation: Value| as_merge(&json!([operation]));
+        assert_eq!(
+            one(json!({"op": "replace", "path": "/spec/containers/0/image", "value": "a"})),
+            None,
+            "by its place"
+        );
+        assert_eq!(
+            one(json!({"op": "add", "path": "/metadata/labels", "value": {"a": "b"}})),
+            None,
+            "others may be there"
+        );
+        assert_eq!(one(json!({"op": "move", "path": "/a", "from": "/b"})), None);
+    }
+
+    #[test]
     fn what_a_patch_takes_away_is_said() {
         let patch = |finalizers: Value| {
             let Say::Call { mut request, at, memory } = call(json!({"metadata": finalizers})) else {
