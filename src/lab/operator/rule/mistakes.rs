@@ -21,7 +21,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     only_replicas: "the Deployment does not follow the image" => { is_changed: |other_number, _| other_number };
     only_image: "the Deployment does not follow the number of replicas" => { is_changed: |_, other_image| other_image };
     takes_foreign: "a Deployment of somebody else is taken over" => { foreign: Foreign::Taken };
-    guesses_number: "replicas that are no number count as 1" => { number: |text, _| number(text).or(Some(1)) };
+    guesses_number: "replicas that are no number count as 1" => { number: |text, _| Some(text.parse().unwrap_or(1)) };
     random_name: "the Deployment has another name each time it is made"
         => {
             whole: |_, whole| {
