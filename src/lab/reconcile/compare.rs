@@ -33,7 +33,7 @@ pub struct Findings {
     breaks: Option<String>,
     /// How often each mistake parted, by its number in the plan.
     mistakes: BTreeMap<usize, usize>,
-    /// The mistakes by which the learner's code would have done something else, where it did not do what is right instead.
+    /// The mistakes by which the learner's code would have done something else where it did not do what is right.
     misfits: BTreeSet<usize>,
 }
 
@@ -97,8 +97,8 @@ impl Findings {
     }
 
     /// Of the mistakes that do the same where the right solution parts, the one that parted least, if it did so less often
-    /// than the right solution, and only where that did so too and would have done the same. The first of several: simple ones
-    /// come first in the table.
+    /// than the right solution, and did the same wherever that parted. The first of several: simple ones come first in the
+    /// table.
     pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
         let parted = |n: &usize| self.mistakes.get(n).copied().unwrap_or(0);
         let nearest = self.agree()?.iter().filter(|n| !self.misfits.contains(n)).min_by_key(|n| parted(n))?;
@@ -246,7 +246,8 @@ impl Compared {
                 Some(would) if only_waits(said, &would) => drop(nearly.insert(*n)),
                 Some(other) => {
                     *findings.mistakes.entry(*n).or_default() += 1;
-                    if would.as_ref().is_none_or(|would| gist(would) != gist(&other)) {
+                    let is_wrong = |right: &Say| gist(right) != gist(&other) && !is_read(said) && !only_waits(said, right);
+                    if would.as_ref().is_some_and(is_wrong) {
                         findings.misfits.insert(*n);
                     }
                 }

@@ -98,6 +98,10 @@ fn another_order_and_another_sort_of_patch_hide_no_mistake() {
 fn of_two_differences_the_one_that_broke_the_property_is_told() {
     let failure = judged(|read| Host::new(read, |set, context| reconcile(set, context, true)));
     assert!(failure.property.starts_with("the status "), "{}", failure.property);
-    assert!(failure.case.contains("\na right one would: patch the status of ReplicaSet default/web"), "{}", failure.case);
+    assert!(
+        failure.case.contains("\na right one would: patch the status of ReplicaSet default/web"),
+        "{}",
+        failure.case
+    );
     assert!(failure.case.contains("← here"), "{}", failure.case);
 }
