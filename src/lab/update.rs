@@ -170,6 +170,8 @@ struct Rule {
     written: fn(Result<(), Refused>) -> Result<(), Refused>,
     /// What the caller is told of a refusal at the last try.
     last: fn(Refused) -> Refused,
+    /// And when all tries are over that were worth one.
+    over: fn(Refused) -> Refused,
     /// The number in a text.
     number: fn(&str) -> Option<u64>,
     /// The number before: by the first reading, and by the last.
@@ -193,6 +195,7 @@ const RULE: Rule = Rule {
     write_again: |why, _| *why == Refused::Conflict,
     written: |answer| answer,
     last: |why| why,
+    over: |why| why,
     number: |text| text.parse().ok(),
     count: |_, last| last,
     data: |_, last| last,
@@ -224,7 +227,7 @@ fn count(rule: &Rule, api: &mut dyn Api) -> Result<u64, Refused> {
             Err(why) => return Err(why),
         }
     }
-    Err(refused)
+    Err((rule.over)(refused))
 }
 
 /// What the caller is told if that was the last try: what is gone while others write has conflicted.
@@ -267,6 +270,11 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => {
             read_again: |why, _| matches!(why, Refused::Other(_)),
             write_again: |why, _| *why != Refused::NotFound
+        }
+        | {
+            read_again: |why, _| matches!(why, Refused::Other(_)),
+            write_again: |why, _| *why != Refused::NotFound,
+            over: |_| Refused::Conflict
         };
     gives_up: "it gives up before the fifth try" => { tries: 4 } | { tries: 3 } | { tries: 2 };
     goes_on: "it goes on after the fifth try" => { tries: 100 };
@@ -314,7 +322,11 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         };
     last_is_conflict: "whatever refuses the fifth try is given as a conflict" => { last: |_| Refused::Conflict };
     retries_later: "after a conflict every error is tried again; only a conflict is worth it"
-        => { write_again: |why, before| *why == Refused::Conflict || matches!(why, Refused::Other(_)) && before > 0 };
+        => { write_again: |why, before| *why == Refused::Conflict || matches!(why, Refused::Other(_)) && before > 0 }
+        | {
+            write_again: |why, before| *why == Refused::Conflict || matches!(why, Refused::Other(_)) && before > 0,
+            over: |_| Refused::Conflict
+        };
     gone_is_conflict: "that it is gone after a conflict is taken for one more conflict"
         => {
             read_again: |why, before| *why == Refused::NotFound && before > 0,

@@ -246,7 +246,8 @@ impl Compared {
                 Some(would) if only_waits(said, &would) => drop(nearly.insert(*n)),
                 Some(other) => {
                     *findings.mistakes.entry(*n).or_default() += 1;
-                    let is_wrong = |right: &Say| gist(right) != gist(&other) && !is_read(said) && !only_waits(said, right);
+                    let is_wrong =
+                        |right: &Say| gist(right) != gist(&other) && !is_read(said) && !only_waits(said, right);
                     if would.as_ref().is_some_and(is_wrong) {
                         findings.misfits.insert(*n);
                     }

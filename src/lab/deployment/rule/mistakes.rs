@@ -71,7 +71,8 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     no_own_hash: "the ReplicaSet does not have the label pod-template-hash itself"
         => {
             set: |deployment| set_with(deployment, |set| {
-                set.metadata.labels.iter_mut().for_each(|labels| drop(labels.remove(TEMPLATE_HASH)));
+                let template = deployment.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
+                set.metadata.labels = template.and_then(|meta| meta.labels.clone());
             })
         };
     takes_named: "if the name of its ReplicaSet is taken, it sizes what has the name, whoever controls that"

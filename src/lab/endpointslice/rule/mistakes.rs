@@ -228,6 +228,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         };
     unsorted: "the Pods are not in the order of their names"
         => { order: |_| {} }
+        | { order: |pods| pods.sort_by_key(|pod| pod.metadata.creation_timestamp.clone()) }
         | { order: |pods| pods.sort_by_key(|pod| pod.status.as_ref().and_then(|status| status.pod_ip.clone())) };
     no_conditions: "an endpoint says nothing of how its Pod is" => { conditions: |_, _| None };
     any_namespace: "a slice of another namespace is taken for that of the Service"
