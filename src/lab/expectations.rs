@@ -246,7 +246,8 @@ const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => {
             lists: true,
             waits: |_| false
-        };
+        }
+        | { lists: true };
     expects_one: "it expects one Pod, however many it creates" => { expects: |missing| missing.min(1) };
     forgets_all: "it forgets all that it expects when one creation fails" => { not_created: |_| i32::MIN / 2 };
     expects_late: "it begins to expect a Pod only when the API server has answered: the watch may be quicker"
