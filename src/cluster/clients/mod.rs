@@ -30,7 +30,7 @@ use object::Discovery;
 use rest::Call;
 use rest::exchange::{Caller, Told, exchange};
 use rest::options::Query;
-use wire::{Answer, Body, Error, Request, Transport, User, WatchEvent, WatchId};
+use wire::{Answer, Body, Error, Request, User, WatchEvent, WatchId};
 
 mod arrival;
 mod exec;
@@ -317,8 +317,9 @@ async fn ask(hub: &Hub, actor: ActorId, name: &Rc<str>, arrival: &Arrival) -> To
     let client = Client::new(hub.clone(), actor, user, REQUESTS, REQUESTS);
     let send = async |request: Request| {
         let answer = client.request(request).await.ok()?;
-        let refused = answer.result.as_ref().is_err_and(|error| *error == Transport::Refused.into());
-        (!refused).then_some(answer)
+        // No connection, or one that broke: its own breaks too.
+        let is_cut = matches!(&answer.result, Err(Error::Transport(_)));
+        (!is_cut).then_some(answer)
     };
     exchange(&arrival.raw(&arrival.pairs()), &caller, || hub.now(), &send).await
 }
