@@ -3,12 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 
 use kubestep::cli::journal;
-use kubestep::cli::serve::{Arguments, Bell, Clients, PORT};
+use kubestep::cli::serve::{Arguments, Clients, PORT};
 use stepper::{Clock, Stepper};
 
 use super::reception::Reception;
@@ -30,8 +29,7 @@ pub fn open(arguments: &Arguments, clock: Clock, stepper: &mut Stepper) -> anyho
     let tls = arguments.tls.then(|| Tls::new(names(host), &users)).transpose()?;
     let shown = |user| tls.as_ref().and_then(|tls| Some((tls.authority.clone(), tls.credentials(user)?.clone())));
     let shown: Vec<_> = (0..users.len()).map(shown).collect();
-    let bell = Arc::new(Bell::default());
-    let incoming = front::open(listener, users.clone(), tls, bell.clone()).context("sockets cannot be served")?;
+    let sockets = front::open(listener, users.clone(), tls).context("sockets cannot be served")?;
     // The port answers now: who waits for the file can begin.
     let first = match &arguments.kubeconfig {
         Some(path) => path.clone(),
@@ -54,7 +52,7 @@ pub fn open(arguments: &Arguments, clock: Clock, stepper: &mut Stepper) -> anyho
         greeting += "Time stands: clients wait until you step. go lets time run.\n";
     }
     stepper.session.cluster.clients.serve(true);
-    Ok(Box::new(Reception::new(incoming, bell, greeting, arguments.speed.unwrap_or(1.0))))
+    Ok(Box::new(Reception::new(sockets, greeting, arguments.speed.unwrap_or(1.0))))
 }
 
 /// The address of this machine by which others reach it.
@@ -83,7 +81,7 @@ fn names(host: Ipv4Addr) -> Vec<String> {
 }
 
 /// Takes a port of this machine's own.
-fn bind(host: Ipv4Addr, port: u16) -> anyhow::Result<TcpListener> {
+pub(super) fn bind(host: Ipv4Addr, port: u16) -> anyhow::Result<TcpListener> {
     TcpListener::bind((host, port)).map_err(|error| match error.kind() {
         io::ErrorKind::AddrNotAvailable => anyhow!("{host} is no address of this machine; 0.0.0.0 is every one"),
         io::ErrorKind::AddrInUse => {

@@ -72,25 +72,37 @@ struct Front {
     tickets: AtomicU64,
 }
 
-/// Serves connections from now on, on a thread of its own, in TLS if there is what it takes. What comes is rung by `bell`.
+/// What comes by the sockets. They are closed with it.
+pub struct Sockets {
+    /// What has come.
+    pub incoming: Receiver<Incoming>,
+    /// What rings when something comes.
+    pub bell: Arc<Bell>,
+    #[allow(dead_code, reason = "its end is what is heard")]
+    open: oneshot::Sender<()>,
+}
+
+/// Serves connections from now on, on a thread of its own, in TLS if there is what it takes.
 ///
 /// # Errors
 /// This machine has no thread or no sockets to give.
-pub fn open(
-    listener: TcpListener,
-    users: Vec<KnownUser>,
-    tls: Option<Tls>,
-    bell: Arc<Bell>,
-) -> io::Result<Receiver<Incoming>> {
+pub fn open(listener: TcpListener, users: Vec<KnownUser>, tls: Option<Tls>) -> io::Result<Sockets> {
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?.to_string();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (to_session, incoming) = channel();
+    let ((to_session, incoming), (open, closed)) = (channel(), oneshot::channel());
+    let bell = Arc::new(Bell::default());
+    let ringing = bell.clone();
     std::thread::Builder::new().name("sockets".to_owned()).spawn(move || {
-        let front = Rc::new(Front { address, users, tls, to_session, bell, tickets: AtomicU64::new(0) });
-        tokio::task::LocalSet::new().block_on(&runtime, accept(listener, front));
+        let front = Rc::new(Front { address, users, tls, to_session, bell: ringing, tickets: AtomicU64::new(0) });
+        tokio::task::LocalSet::new().block_on(&runtime, async {
+            tokio::select! {
+                () = accept(listener, front) => {}
+                _ = closed => {}
+            }
+        });
     })?;
-    Ok(incoming)
+    Ok(Sockets { incoming, bell, open })
 }
 
 async fn accept(listener: TcpListener, front: Rc<Front>) {

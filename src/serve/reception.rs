@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant as WallInstant};
 
 use cluster::clients::{Arrival, ExchangeId, Sent};
@@ -19,6 +18,7 @@ use kubestep::cli::serve::{Bell, Clients};
 use object::time::Instant;
 use stepper::{Clock, Stepper, Typed, lines};
 
+use super::front::Sockets;
 use super::line::{Incoming, Outlet, Ticket};
 use super::page;
 
@@ -35,8 +35,7 @@ const AT_ONCE: usize = 32;
 
 /// What the session does with clients outside.
 pub struct Reception {
-    incoming: Receiver<Incoming>,
-    bell: Arc<Bell>,
+    sockets: Sockets,
     greeting: String,
     speed: f64,
     /// A moment of the clock on the wall, and the virtual time at it.
@@ -67,12 +66,11 @@ struct Live {
 }
 
 impl Reception {
-    /// A reception for what comes over this channel, for `stepper`'s session. The clock runs so many times faster than that on
+    /// A reception for what comes by these sockets, for `stepper`'s session. The clock runs so many times faster than that on
     /// the wall.
-    pub fn new(incoming: Receiver<Incoming>, bell: Arc<Bell>, greeting: String, speed: f64) -> Reception {
+    pub fn new(sockets: Sockets, greeting: String, speed: f64) -> Reception {
         Reception {
-            incoming,
-            bell,
+            sockets,
             greeting,
             speed,
             anchor: None,
@@ -87,7 +85,7 @@ impl Reception {
     /// Takes what the front end has sent.
     fn hear(&mut self, stepper: &mut Stepper) {
         let (mut gone, mut data) = (Vec::new(), Vec::new());
-        while let Ok(incoming) = self.incoming.try_recv() {
+        while let Ok(incoming) = self.sockets.incoming.try_recv() {
             match incoming {
                 Incoming::Request(ticket, arrival, outlet) => {
                     self.waiting.push_back(Waiting { ticket, arrival, outlet });
@@ -197,6 +195,24 @@ impl Reception {
         (target, jumps)
     }
 
+    /// Takes in what has come, for a caller that lets time pass itself. How many requests there were.
+    pub fn receive(&mut self, stepper: &mut Stepper) -> usize {
+        self.hear(stepper);
+        let count = self.waiting.len();
+        while let Some(waiting) = self.waiting.pop_front() {
+            self.take_in(stepper, waiting);
+        }
+        count
+    }
+
+    /// Hangs up for every client, and takes nothing of what they have sent since: they were killed.
+    pub fn hang_up(&mut self, stepper: &mut Stepper) {
+        self.live.clear();
+        self.waiting.clear();
+        while self.sockets.incoming.try_recv().is_ok() {}
+        self.hang_up_strays(stepper);
+    }
+
     /// Ends what no client waits for any more: their connections were cut off, or were another program's.
     fn hang_up_strays(&mut self, stepper: &mut Stepper) {
         let cluster = &stepper.session.cluster;
@@ -208,7 +224,7 @@ impl Reception {
     }
 
     /// Sends to clients what the session has for them. What is said of it.
-    fn send(&mut self, stepper: &mut Stepper) -> String {
+    pub fn send(&mut self, stepper: &mut Stepper) -> String {
         let mut said = String::new();
         let tells = stepper.clock != Some(Clock::Stepped);
         let cluster = &stepper.session.cluster;
@@ -290,7 +306,7 @@ impl Clients for Reception {
     }
 
     fn bell(&self) -> Arc<Bell> {
-        self.bell.clone()
+        self.sockets.bell.clone()
     }
 
     fn greeting(&self) -> &str {
