@@ -14,6 +14,7 @@ use lab::started::started_as;
 
 use stepper::paths;
 
+use super::outside::{self, Explore};
 use super::terminal::laid_out;
 use super::{ExploreArguments, journal, out};
 
@@ -21,7 +22,7 @@ use super::{ExploreArguments, journal, out};
 const RUNS: u64 = 1_000;
 
 /// Explores and says what was found. A violation is an error.
-pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
+pub(super) fn command(arguments: &ExploreArguments, outside: Option<Explore>) -> anyhow::Result<()> {
     let scenarios = arguments.source.scenarios()?;
     anyhow::ensure!(
         !scenarios.is_empty(),
@@ -33,7 +34,10 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
         if several {
             writeln!(out::text(), "{}", scenario.name)?;
         }
-        one(arguments, scenario)?;
+        match &arguments.wire {
+            Some(command) => outside::command(arguments, command, as_asked(arguments, scenario)?, outside)?,
+            None => one(arguments, scenario)?,
+        }
     }
     Ok(())
 }
@@ -76,24 +80,31 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     writeln!(to, "{}", laid_out(&summary(&report, &bound, mode(arguments, &scenario)), 0).trim_end())?;
     match &report.violation {
         None => Ok(()),
-        Some(violation) => keep(violation, &scenario, arguments, &mut to),
+        Some(violation) => {
+            let session = file::of_run(scenario.clone(), violation.choices.clone(), violation.step);
+            let deviations = violation.choices.iter().map(|(after, choice)| (*after, choice.to_string())).collect();
+            keep(&session, violation, &deviations, arguments, &mut to)
+        }
     }
 }
 
+/// What was out of the usual: after so many steps, this.
+pub(super) type Deviations = Vec<(u64, String)>;
+
 /// Tells of a violation, and saves the run that ends in it. It is an error.
-fn keep(
+pub(super) fn keep(
+    session: &Session,
     violation: &Violation,
-    scenario: &Scenario,
+    deviations: &Deviations,
     arguments: &ExploreArguments,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let session = file::of_run(scenario.clone(), violation.choices.clone(), violation.step);
-    write!(out, "{}", story(&session, violation))?;
+    write!(out, "{}", story(session, violation, deviations))?;
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => found_file(scenario)?,
+        None => found_file(session.scenario())?,
     };
-    let text = file::save_found(&session, &violation.property, &violation.what);
+    let text = file::save_found(session, &violation.property, &violation.what);
     write(&path, &text)?;
     let shown = paths::quoted(&path);
     let program = started_as();
@@ -168,7 +179,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     made.and_then(|()| std::fs::write(path, text)).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-fn bar() -> ProgressBar {
+pub(super) fn bar() -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -215,22 +226,22 @@ fn summary(report: &Report, bound: &Bound, mode: Mode) -> String {
     format!("{schedules}, {found}; {orders}, {states}, {steps}; {extent}")
 }
 
-fn many(n: u64, what: &str) -> String {
+pub(super) fn many(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// What was out of the usual, and the last steps before the end.
-fn story(session: &Session, violation: &Violation) -> String {
+fn story(session: &Session, violation: &Violation, deviations: &Deviations) -> String {
     let mut text = String::new();
     let line = |number: u64| {
         let step = session.history().get(usize::try_from(number).ok()?.checked_sub(1)?)?;
         Some(format!("  step {number:<5} {}\n", describe::headline(&session.cluster.engine, &step.event)))
     };
-    for (after, choice) in &violation.choices {
+    for (after, what) in deviations {
         text += &line(*after).unwrap_or_default();
-        text += &format!("    then     {choice}\n");
+        text += &format!("    then     {what}\n");
     }
-    let shown = violation.choices.last().map_or(0, |(after, _)| *after);
+    let shown = deviations.last().map_or(0, |(after, _)| *after);
     for number in (shown + 1).max(violation.step.saturating_sub(3))..=violation.step {
         text += &line(number).unwrap_or_default();
     }

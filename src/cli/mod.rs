@@ -3,7 +3,7 @@
 //! - [`step`]: `kubestep step`; what can be typed in a session is [`stepper`]'s. Its faces: [`prompt`], [`json`], [`tui`];
 //!   what they have around them: [`terminal`], [`sources`].
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
-//! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
+//! - [`explore`]: `kubestep explore`, all orders of delivery within a bound. [`outside`]: the same for the user's own operator.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
 //!   [`broken`]: the cases to solve without Rust. [`progress`]: how long they took, and a board of a class. [`doctor`], [`pack`]: before a class begins. [`lead`]: one session
 //!   followed on other machines. `tar`: an archive.
@@ -43,6 +43,7 @@ pub mod lead;
 pub mod learn;
 mod menu;
 pub mod out;
+pub mod outside;
 pub mod pack;
 mod pager;
 pub mod progress;
@@ -308,6 +309,24 @@ struct ExploreArguments {
     /// Treat all orders as different, to see what the reduction is worth.
     #[arg(long)]
     no_reduction: bool,
+    /// Start your own operator, in any language, with KUBECONFIG set, and break things at each of its requests.
+    ///
+    /// The command line goes to `sh -c`. First it runs undisturbed, then again and again, each time with one fault: it is killed
+    /// right after a write and started again, an answer is lost, a request fails, a watch breaks (--kinds and --faults choose). Virtual
+    /// time stands while the program works, and jumps when it waits. Its threads and its own clock are its own, so two runs of it may
+    /// differ; the run that is saved repeats without it, exactly.
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        conflicts_with_all = ["late", "window", "late_at", "random", "pct", "resume", "no_reduction"]
+    )]
+    wire: Option<String>,
+    /// With --wire: how long to look, in seconds of the clock on the wall.
+    #[arg(long, value_name = "SECONDS", requires = "wire", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: u32,
+    /// With --wire: a program that sends nothing for so many seconds has nothing more to do.
+    #[arg(long, value_name = "SECONDS", requires = "wire", default_value_t = 1.5, value_parser = outside::seconds)]
+    rest: f64,
 }
 
 /// The width of the column of scenarios' names.
@@ -320,6 +339,8 @@ pub struct Additions {
     pub course: Option<&'static Course>,
     /// The front end for real clients.
     pub open: Option<serve::Open>,
+    /// Exploring what is outside.
+    pub explore: Option<outside::Explore>,
 }
 
 /// Runs the program with its additions. Exit code 0: done; 1: an error, which has been
@@ -350,7 +371,7 @@ fn run(verb: Verb, additions: &Additions) -> anyhow::Result<()> {
         Verb::Step(arguments) => step::command(arguments, additions.open),
         Verb::Serve(arguments) => step::serve(arguments, additions.open),
         Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
-        Verb::Explore(arguments) => explore::command(&arguments),
+        Verb::Explore(arguments) => explore::command(&arguments, additions.explore),
         Verb::Scenarios => {
             let mut out = out::text();
             for scenario in Scenario::shipped() {

@@ -118,7 +118,7 @@ fn saved(path: &Path, at: Option<u64>, disk: Disk) -> anyhow::Result<(File, Step
 
 /// The scenario for real clients: it begins at the present time, by which they reckon ages. A saved session has it.
 #[allow(clippy::disallowed_methods, reason = "what comes from outside is recorded with the session")]
-fn from_now(scenario: Scenario) -> Scenario {
+pub(super) fn from_now(scenario: Scenario) -> Scenario {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(since.as_secs()).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     Scenario { start: scenario.start.or(now.map(Time)), ..scenario }

@@ -8,6 +8,7 @@
 //!   `socket`: connections that go on as WebSockets, `spdy`: what kubectl forwards ports with inside one.
 //! - [`mod@line`]: what passes between the threads.
 //! - [`reception`]: requests in, answers out, and how time passes, on the main thread.
+//! - [`explore`]: runs of a client with something broken, [`trial`] is one of them, and [`program`] what runs in it.
 //! - [`kubeconfig`]: the file that a client is given. [`page`]: who is connected, for a browser.
 //!
 //! Must hold:
@@ -21,12 +22,15 @@
 //! Left out: HTTP/2, compressed bodies, answers in protobuf.
 
 pub mod command;
+pub mod explore;
 pub mod front;
 pub mod kubeconfig;
 pub mod line;
 pub mod page;
+pub mod program;
 pub mod reception;
 mod socket;
 mod spdy;
 pub mod tls;
+pub mod trial;
 pub mod users;

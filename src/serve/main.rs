@@ -5,5 +5,6 @@ use std::process::ExitCode;
 use kubestep::cli::{self, Additions};
 
 fn main() -> ExitCode {
-    cli::main(&Additions { open: Some(kubestep_serve::command::open), ..Additions::default() })
+    let (open, explore) = (kubestep_serve::command::open, kubestep_serve::explore::explore);
+    cli::main(&Additions { open: Some(open), explore: Some(explore), ..Additions::default() })
 }

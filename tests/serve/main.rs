@@ -1,6 +1,7 @@
 //! Real clients at the cluster: over sockets, as they come and as they misbehave.
 
 mod clients;
+mod explore;
 mod helm;
 mod http;
 mod kubectl;

@@ -11,21 +11,23 @@ use crate::skip::skipped;
 const GREETINGS: &str = "/apis/example.com/v1/namespaces/default/greetings";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Python with what `KUBESTEP_PYTHON` names; none if it has no kopf.
-fn python() -> Option<Command> {
-    let new = || {
-        let mut python = Command::new("python3");
-        if let Some(folder) = std::env::var_os("KUBESTEP_PYTHON") {
-            python.env("PYTHONPATH", folder);
-        }
-        python
-    };
-    let has_kopf = new().args(["-c", "import kopf, kubernetes"]).stderr(Stdio::null()).status();
-    if !has_kopf.is_ok_and(|status| status.success()) {
-        skipped("Python with kopf and kubernetes");
-        return None;
+/// Python with what `KUBESTEP_PYTHON` names.
+fn python() -> Command {
+    let mut python = Command::new("python3");
+    if let Some(folder) = std::env::var_os("KUBESTEP_PYTHON") {
+        python.env("PYTHONPATH", folder);
     }
-    Some(new())
+    python
+}
+
+/// Whether that has kopf. If not, the test says that it is skipped.
+pub fn has_kopf() -> bool {
+    let found = python().args(["-c", "import kopf, kubernetes"]).stderr(Stdio::null()).status();
+    let found = found.is_ok_and(|status| status.success());
+    if !found {
+        skipped("Python with kopf and kubernetes");
+    }
+    found
 }
 
 struct Ends(Child);
@@ -39,7 +41,10 @@ impl Drop for Ends {
 
 #[test]
 fn an_operator_works_and_its_session_repeats_without_it() {
-    let Some(mut python) = python() else { return };
+    if !has_kopf() {
+        return;
+    }
+    let mut python = python();
     let mut served = Served::start(&["--speed", "5"]);
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({"metadata": {"name": "greetings.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
