@@ -83,7 +83,7 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
         Some(violation) => {
             let session = file::of_run(scenario.clone(), violation.choices.clone(), violation.step);
             let deviations = violation.choices.iter().map(|(after, choice)| (*after, choice.to_string())).collect();
-            keep(&session, violation, &deviations, arguments, &mut to)
+            keep((&scenario.name, &session), violation, &deviations, arguments, &mut to)
         }
     }
 }
@@ -91,9 +91,9 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
 /// What was out of the usual: after so many steps, this.
 pub(super) type Deviations = Vec<(u64, String)>;
 
-/// Tells of a violation, and saves the run that ends in it. It is an error.
+/// Tells of a violation, and saves the run that ends in it, under the scenario's name. It is an error.
 pub(super) fn keep(
-    session: &Session,
+    (scenario, session): (&str, &Session),
     violation: &Violation,
     deviations: &Deviations,
     arguments: &ExploreArguments,
@@ -102,7 +102,7 @@ pub(super) fn keep(
     write!(out, "{}", story(session, violation, deviations))?;
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => found_file(session.scenario())?,
+        None => found_file(scenario)?,
     };
     let text = file::save_found(session, &violation.property, &violation.what);
     write(&path, &text)?;
@@ -190,16 +190,16 @@ pub(super) fn bar() -> ProgressBar {
 
 /// Where a run is saved that was found, unless the command line says: the last one of each scenario, in a folder of the
 /// user's, so that nothing comes to lie about where one happens to stand.
-fn found_file(scenario: &Scenario) -> anyhow::Result<PathBuf> {
+fn found_file(scenario: &str) -> anyhow::Result<PathBuf> {
     let folder = journal::found().context("there is no folder for what was found; --out FILE says where to save it")?;
     std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     Ok(folder.join(format!("{}.kubestep", file_name(scenario))))
 }
 
 /// A name for a file, of whatever the scenario is called.
-fn file_name(scenario: &Scenario) -> String {
+fn file_name(scenario: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '-' };
-    scenario.name.chars().map(plain).collect()
+    scenario.chars().map(plain).collect()
 }
 
 fn summary(report: &Report, bound: &Bound, mode: Mode) -> String {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use cluster::scenario::{Exploration, Scenario};
-use debugger::Session;
-use debugger::explore::{Bound, Violation, plan};
+use debugger::explore::{Bound, Breach, Violation, plan};
+use debugger::file;
 use debugger::properties::own::Stated;
 
 use super::explore::{Deviations, bar, keep, many};
@@ -48,8 +48,26 @@ pub struct Found {
     pub places: usize,
     /// Runs in which the client did not come to where something was to be broken.
     pub missed: u64,
-    /// A run that breaks a property, what was broken in it, and the last lines that the command printed.
-    pub broken: Option<(Session, Violation, Deviations, String)>,
+    /// Of these: runs that were begun and for which there was no time.
+    pub unmade: usize,
+    /// A run that breaks a property.
+    pub broken: Option<Broken>,
+}
+
+/// A run that breaks a property.
+pub struct Broken {
+    /// Its session as a file, at the step at which it shows.
+    pub session: String,
+    /// Of which sort the property is.
+    pub breach: Breach,
+    /// The property, in words.
+    pub property: String,
+    /// What broke it.
+    pub what: String,
+    /// What was broken in the run.
+    pub deviations: Deviations,
+    /// The last lines that the command printed.
+    pub printed: String,
 }
 
 /// Explores, and tells now and then how it stands.
@@ -65,7 +83,7 @@ pub(super) fn command(
     explore: Option<Explore>,
 ) -> anyhow::Result<()> {
     let Some(explore) = explore else { return serve::elsewhere() };
-    let scenario = step::from_now(scenario);
+    let (name, scenario) = (scenario.name.clone(), step::from_now(scenario));
     let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
     let (bound, command) = (bound(arguments, &scenario)?, command.to_owned());
     let (time, rest) = (Duration::from_secs(arguments.seconds.into()), Duration::from_secs_f64(arguments.rest));
@@ -78,11 +96,14 @@ pub(super) fn command(
     bar.finish_and_clear();
     let mut to = out::text();
     writeln!(to, "{}", laid_out(&summary(&found), 0).trim_end())?;
-    let Some((session, violation, deviations, printed)) = &found.broken else { return Ok(()) };
+    let Some(Broken { session, breach, property, what, deviations, printed }) = found.broken else { return Ok(()) };
     if !printed.is_empty() {
         writeln!(to, "the command's last lines:\n{printed}")?;
     }
-    keep(session, violation, deviations, arguments, &mut to)
+    // So it is known that it repeats without the command.
+    let session = file::open(&session, None).map_err(|error| anyhow!("the run does not repeat: {error}"))?;
+    let violation = Violation { breach, property, what, choices: Vec::new(), step: session.history().len() as u64 };
+    keep((&name, &session), &violation, &deviations, arguments, &mut to)
 }
 
 fn bound(arguments: &ExploreArguments, scenario: &Scenario) -> anyhow::Result<Bound> {

@@ -8,59 +8,93 @@
 //! Left out: the order of a client's requests. They come as it sends them, and two runs of it may differ.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 
 use debugger::explore::fault::Fault;
 use kubestep::cli::outside::{Found, Outside};
-use kubestep::cli::signals::Signals;
 
-use super::trial::{self, Outcome, Place, Schedule, wall};
+use super::trial::{self, Outcome, Place, Schedule, Until};
 
 /// Explores. `progress` is told after each run how it stands.
 ///
 /// # Errors
 /// See [`trial::run`].
 pub fn explore(outside: &Outside, progress: &mut dyn FnMut(&Found)) -> anyhow::Result<Found> {
-    let folder = Folder::new()?;
-    let signals = Signals::listen()?;
-    let end = wall() + outside.time;
+    let (folder, until) = (Folder::new()?, Until::after(outside.time)?);
+    // A good part of a run is waiting.
+    let at_once = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let mut found = Found::default();
     let mut frontier = BTreeMap::from([((0, 0), VecDeque::from([Schedule::new()]))]);
-    while let Some(schedule) = next(&mut frontier, found.runs < outside.bound.schedules) {
-        let Some(outcome) = trial::run(outside, &schedule, &folder.0, (end, &signals))? else { break };
-        let Outcome { places, broken, violation } = outcome;
-        if found.runs == 0 {
-            found.places = places.len();
-        }
-        found.runs += 1;
-        found.missed += u64::from(broken < schedule.len());
-        if let Some((session, violation, deviations, printed)) = violation {
-            found.broken = Some((session, violation, deviations, printed));
+    loop {
+        let most = outside.bound.schedules.saturating_sub(found.runs);
+        let left = usize::try_from(most).unwrap_or(at_once).min(at_once);
+        let batch: Vec<Schedule> = (0..left).map_while(|_| next(&mut frontier)).collect();
+        if batch.is_empty() {
             break;
         }
-        if broken == schedule.len() && broken < outside.bound.faults {
-            for (place, faults) in places {
-                for fault in faults {
-                    let rank = (broken + 1, rank(&place, &fault));
-                    let further = schedule.iter().cloned().chain([(place.clone(), fault)]).collect();
-                    frontier.entry(rank).or_default().push_back(further);
+        let mut failed = None;
+        for (schedule, outcome) in batch.iter().zip(run(outside, &batch, &folder.0, &until)) {
+            match outcome {
+                Ok(Some(outcome)) if found.broken.is_none() => {
+                    learn(&mut found, &mut frontier, outside, schedule, outcome)
                 }
+                Ok(Some(_)) => {}
+                Ok(None) => found.unmade += 1,
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
-        found.left = frontier.values().map(VecDeque::len).sum();
+        if let Some(error) = failed.filter(|_| found.broken.is_none()) {
+            return Err(error);
+        }
+        found.left = found.unmade + frontier.values().map(VecDeque::len).sum::<usize>();
         progress(&found);
+        if found.broken.is_some() || until.is_over() {
+            break;
+        }
     }
     ensure!(found.runs > 0, "there was no time for one run of the command");
     Ok(found)
 }
 
+/// Runs several schedules at once.
+fn run(outside: &Outside, batch: &[Schedule], folder: &Path, until: &Until) -> Vec<anyhow::Result<Option<Outcome>>> {
+    std::thread::scope(|scope| {
+        let begin = |schedule| scope.spawn(move || trial::run(outside, schedule, folder, until));
+        let threads: Vec<_> = batch.iter().map(begin).collect();
+        let end = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|_| Err(anyhow!("a run panicked")));
+        threads.into_iter().map(end).collect()
+    })
+}
+
+/// Notes what came of a run, and which are worth making next.
+fn learn(found: &mut Found, frontier: &mut Frontier, outside: &Outside, schedule: &Schedule, outcome: Outcome) {
+    let Outcome { places, broken, violation } = outcome;
+    if found.runs == 0 {
+        found.places = places.len();
+    }
+    found.runs += 1;
+    found.missed += u64::from(broken < schedule.len());
+    found.broken = violation;
+    if broken < schedule.len() || broken >= outside.bound.faults {
+        return;
+    }
+    for (place, faults) in places {
+        for fault in faults {
+            let rank = (broken + 1, rank(&place, &fault));
+            let further = schedule.iter().cloned().chain([(place.clone(), fault)]).collect();
+            frontier.entry(rank).or_default().push_back(further);
+        }
+    }
+}
+
 type Frontier = BTreeMap<(usize, u8), VecDeque<Schedule>>;
 
-/// The next schedule, unless there have been enough.
-fn next(frontier: &mut Frontier, goes_on: bool) -> Option<Schedule> {
-    let mut first = frontier.first_entry().filter(|_| goes_on)?;
+/// The next schedule.
+fn next(frontier: &mut Frontier) -> Option<Schedule> {
+    let mut first = frontier.first_entry()?;
     let schedule = first.get_mut().pop_front();
     if first.get().is_empty() {
         first.remove();

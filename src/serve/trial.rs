@@ -5,17 +5,18 @@
 
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as WallInstant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 use cluster::Cluster;
+use debugger::explore::Breach;
 use debugger::explore::fault::{Fault, FaultKind, Watcher};
-use debugger::explore::{Breach, Violation};
 use debugger::properties::Property;
-use debugger::{Advance, Choice, Session, StopAt};
+use debugger::{Advance, Choice, Session, StopAt, file};
 use engine::{EventId, Pending, What};
-use kubestep::cli::outside::Outside;
+use kubestep::cli::outside::{Broken, Outside};
 use kubestep::cli::serve::Clients;
 use kubestep::cli::signals::Signals;
 use stepper::{Clock, Stepper};
@@ -30,7 +31,7 @@ const SOON: Duration = Duration::from_millis(200);
 /// A client that has sent nothing for so long waits for something.
 const THINKS: Duration = Duration::from_millis(300);
 /// A program sends its first request within so much time.
-const COMES: Duration = Duration::from_secs(20);
+const COMES: Duration = Duration::from_secs(30);
 /// What must come in the end is waited for so long: the program may be slow, or try again by its own clock.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A client that never rests is judged after so long.
@@ -58,8 +59,31 @@ pub struct Outcome {
     pub places: Vec<(Place, Vec<Fault>)>,
     /// How much of the schedule was broken.
     pub broken: usize,
-    /// A property that does not hold, what was broken, and what the program has printed.
-    pub violation: Option<(Session, Violation, Vec<(u64, String)>, String)>,
+    /// What does not hold, if anything.
+    pub violation: Option<Broken>,
+}
+
+/// How long runs may go on: until a moment, or until the user has had enough.
+pub struct Until {
+    end: WallInstant,
+    signals: Signals,
+    is_over: AtomicBool,
+}
+
+impl Until {
+    /// For so long from now.
+    ///
+    /// # Errors
+    /// Signals cannot be heard.
+    pub fn after(time: Duration) -> std::io::Result<Until> {
+        Ok(Until { end: wall() + time, signals: Signals::listen()?, is_over: AtomicBool::new(false) })
+    }
+
+    /// Whether it is over. A signal is heard once, and ends all runs.
+    pub fn is_over(&self) -> bool {
+        let now = wall() > self.end || self.signals.ended() || self.signals.interrupted();
+        self.is_over.fetch_or(now, Ordering::Relaxed) || now
+    }
 }
 
 struct Trial<'a> {
@@ -86,20 +110,15 @@ struct Trial<'a> {
     heard: Option<WallInstant>,
 }
 
-/// Runs the command once. None: there was no time left.
+/// Runs the command once. None: there was no time left. Its kubeconfig is in the folder.
 ///
 /// # Errors
 /// The command sends nothing, or ends by itself although nothing is broken.
-pub fn run(
-    outside: &Outside,
-    schedule: &Schedule,
-    folder: &Path,
-    (end, signals): (WallInstant, &Signals),
-) -> anyhow::Result<Option<Outcome>> {
+pub fn run(outside: &Outside, schedule: &Schedule, folder: &Path, until: &Until) -> anyhow::Result<Option<Outcome>> {
     let (listener, user) = (command::bind(Ipv4Addr::LOCALHOST, 0)?, KnownUser::admin());
     let address = listener.local_addr()?.to_string();
     let sockets = front::open(listener, vec![user.clone()], None).context("sockets cannot be served")?;
-    let path = folder.join("kubeconfig");
+    let path = folder.join(format!("kubeconfig-{}", address.rsplit(':').next().unwrap_or_default()));
     kubeconfig::write(&path, &kubeconfig::text(&address, &user, None, &outside.scenario.namespace))
         .with_context(|| format!("{} cannot be written", path.display()))?;
     let mut stepper = Stepper::new(Session::of(outside.scenario.clone()), false);
@@ -129,8 +148,8 @@ pub fn run(
     };
     let begun = wall();
     let violation = loop {
-        if wall() > end || signals.ended() || signals.interrupted() {
-            return Ok(None);
+        if until.is_over() {
+            return trial.has_come().map(|()| None);
         }
         trial.exchange();
         if let Some(violation) = trial.let_pass()? {
@@ -154,9 +173,8 @@ pub fn run(
     };
     let Trial { stepper, program, places, broken, deviations, .. } = trial;
     let violation = violation.map(|(breach, property, what)| {
-        let step = stepper.session.history().len() as u64;
-        let violation = Violation { breach, property, what, choices: Vec::new(), step };
-        (stepper.session, violation, deviations, program.printed().last())
+        let (session, printed) = (file::save(&stepper.session), program.printed().last());
+        Broken { session, breach, property, what, deviations, printed }
     });
     Ok(Some(Outcome { places, broken, violation }))
 }
@@ -317,13 +335,9 @@ impl Trial<'_> {
 
     /// Sees to it that the program runs.
     fn look_at_program(&mut self) -> anyhow::Result<()> {
-        let last = |trial: &Self| match trial.program.printed().last() {
-            none if none.is_empty() => "it has printed nothing".to_owned(),
-            last => format!("its last lines:\n{last}"),
-        };
         match self.program.ended() {
             Some(status) if self.broken == 0 && (!status.success() || self.heard.is_none()) => {
-                bail!("the command has ended although nothing was broken: {status}; {}", last(self))
+                bail!("the command has ended although nothing was broken: {status}; {}", self.last_words())
             }
             // Its last words may be on their way.
             Some(status) if !status.success() && self.silent() >= THINKS && self.restarts < RESTARTS => {
@@ -331,16 +345,30 @@ impl Trial<'_> {
                 self.start_again()
             }
             _ if self.heard.is_some() || self.started.elapsed() < COMES => Ok(()),
-            _ if self.broken == 0 => bail!(
-                "the command has sent nothing for {} seconds; does it take the cluster of KUBECONFIG? {}",
-                COMES.as_secs(),
-                last(self)
-            ),
-            // It was started again, and does not come back.
             _ => {
+                self.has_come()?;
+                // It was started again, and does not come back.
                 self.heard = Some(self.started);
                 Ok(())
             }
+        }
+    }
+
+    /// Whether the program has sent anything before something was broken.
+    fn has_come(&self) -> anyhow::Result<()> {
+        let waited = self.started.elapsed().as_secs();
+        ensure!(
+            self.heard.is_some() || self.broken > 0,
+            "the command has sent nothing for {waited} seconds; does it take the cluster that KUBECONFIG names? {}",
+            self.last_words()
+        );
+        Ok(())
+    }
+
+    fn last_words(&self) -> String {
+        match self.program.printed().last() {
+            none if none.is_empty() => "it has printed nothing".to_owned(),
+            last => format!("its last lines:\n{last}"),
         }
     }
 }

@@ -76,6 +76,6 @@ fn a_command_that_is_no_client_is_told_apart() {
         assert!(errors.contains(says) && errors.len() < 1000, "{command}: {errors}");
     }
     let out = explore(&folder, "yes", &["--seconds", "2"]);
-    assert!(text(&out.stderr).contains("there was no time for one run"), "{out:?}");
+    assert!(text(&out.stderr).contains("the command has sent nothing for 2 seconds"), "{out:?}");
     let _ = std::fs::remove_dir_all(folder);
 }
