@@ -324,7 +324,7 @@ struct ExploreArguments {
     /// With --wire: how long to look, in seconds of the clock on the wall.
     #[arg(long, value_name = "SECONDS", requires = "wire", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
-    /// With --wire: a program that sends nothing for so many seconds has nothing more to do.
+    /// With --wire: a program that does nothing for so many seconds has nothing more to do.
     #[arg(long, value_name = "SECONDS", requires = "wire", default_value_t = 1.5, value_parser = outside::seconds)]
     rest: f64,
 }

@@ -33,7 +33,7 @@ pub struct Outside {
     pub bound: Bound,
     /// How long to look, by the clock on the wall.
     pub time: Duration,
-    /// A client that sends nothing for so long is done.
+    /// A client that does nothing for so long is done.
     pub rest: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! One run of a client with something broken at its requests.
 //!
-//! Time stands while the client works: an event that is not due at once waits until the client has been silent for a moment. Then
-//! time jumps. The run is over when the cluster is quiet and the client has sent nothing for longer.
+//! Time stands while the client works: an event that is not due at once waits until the client has sent nothing and taken no processor
+//! time for a moment. Then time jumps. The run is over when the cluster is quiet and the client has done nothing for longer.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -21,14 +21,14 @@ use kubestep::cli::serve::Clients;
 use kubestep::cli::signals::Signals;
 use stepper::{Clock, Stepper};
 
-use super::program::{Printed, Program};
+use super::program::{Printed, Program, wall};
 use super::reception::Reception;
 use super::users::KnownUser;
 use super::{command, front, kubeconfig};
 
 /// What is due within so much virtual time comes at once: messages take less, timers more.
 const SOON: Duration = Duration::from_millis(200);
-/// A client that has sent nothing for so long waits for something.
+/// A client that has done nothing for so long waits for something.
 const THINKS: Duration = Duration::from_millis(300);
 /// A program sends its first request within so much time.
 const COMES: Duration = Duration::from_secs(30);
@@ -105,7 +105,7 @@ struct Trial<'a> {
     places: Vec<(Place, Vec<Fault>)>,
     deviations: Vec<(u64, String)>,
     broken: usize,
-    /// When the program was started, and when it was heard last.
+    /// When the program was started, and when it has sent something or worked last.
     started: WallInstant,
     heard: Option<WallInstant>,
 }
@@ -183,14 +183,15 @@ pub fn run(outside: &Outside, schedule: &Schedule, folder: &Path, until: &Until)
 type Broke = (Breach, String, String);
 
 impl Trial<'_> {
-    /// Takes in what the client has sent.
+    /// Takes in what the client has sent, and whether it works.
     fn exchange(&mut self) {
-        if self.reception.receive(&mut self.stepper) > 0 {
+        let works = self.program.works() && self.heard.is_some();
+        if self.reception.receive(&mut self.stepper) > 0 || works {
             self.heard = Some(wall());
         }
     }
 
-    /// For how long the client has been silent. One that has not come yet is not.
+    /// For how long the client has done nothing. One that has not come yet is not.
     fn silent(&self) -> Duration {
         self.heard.map_or(Duration::ZERO, |heard| heard.elapsed())
     }
@@ -389,10 +390,4 @@ fn sort(cluster: &Cluster, event: &Pending) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// The clock on the wall.
-#[allow(clippy::disallowed_methods, reason = "how long a program outside is waited for; what comes of it is a choice")]
-pub fn wall() -> WallInstant {
-    WallInstant::now()
 }
