@@ -140,6 +140,7 @@ fn summary(found: &Found) -> String {
     };
     let extent = match (found.left, &found.broken) {
         (_, Some(_)) => "the search ended there".to_owned(),
+        (0, None) if found.places == 0 => "so nothing was broken".to_owned(),
         (0, None) => "each was tried".to_owned(),
         (left, None) => {
             format!("{} left; --seconds looks for longer", many(left as u64, "run"))

@@ -292,7 +292,7 @@ impl Trial<'_> {
             Some((at, fault)) if *at == place => {
                 self.broken += 1;
                 self.places.clear();
-                self.break_it(fault, &event)?;
+                self.break_it(fault, &event, &place.sort)?;
                 Ok(true)
             }
             _ => {
@@ -302,10 +302,11 @@ impl Trial<'_> {
         }
     }
 
-    fn break_it(&mut self, fault: &Fault, event: &Pending) -> anyhow::Result<()> {
-        if let Fault::Crash(name) = fault {
+    fn break_it(&mut self, fault: &Fault, event: &Pending, sort: &str) -> anyhow::Result<()> {
+        if let Fault::Crash(_) = fault {
             let after = self.stepper.session.history().len() as u64;
-            self.deviations.push((after, format!("{name} is killed before it has the answer, and started again")));
+            self.deviations
+                .push((after, format!("the command is killed before the {sort} reaches it, and started again")));
             return self.start_again();
         }
         for breaks in fault.breaks(&self.stepper.session.cluster, event) {
@@ -357,10 +358,10 @@ impl Trial<'_> {
 
     /// Whether the program has sent anything before something was broken.
     fn has_come(&self) -> anyhow::Result<()> {
-        let waited = self.started.elapsed().as_secs();
+        let waited = self.started.elapsed().as_secs_f64();
         ensure!(
             self.heard.is_some() || self.broken > 0,
-            "the command has sent nothing for {waited} seconds; does it take the cluster that KUBECONFIG names? {}",
+            "the command has sent nothing in {waited:.1} seconds; does it take the cluster that KUBECONFIG names? {}",
             self.last_words()
         );
         Ok(())
