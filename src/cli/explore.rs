@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,15 +15,20 @@ use lab::started::started_as;
 
 use stepper::paths;
 
-use super::outside::{self, Explore};
+use super::outside::{self, Broken, Deviations, Explore, Found, Outside, many};
 use super::terminal::laid_out;
-use super::{ExploreArguments, journal, out};
+use super::{ExploreArguments, journal, out, serve, step};
 
 /// How many runs `--pct` makes unless `--random` says.
 const RUNS: u64 = 1_000;
 
+/// What is tried unless the command line or the scenario says otherwise.
+const KINDS: [&str; 5] = ["crash", "lost-after", "409", "500", "disconnect"];
+/// The places at which it is tried: all clients outside.
+const CLIENTS: &str = "wire/*";
+
 /// Explores and says what was found. A violation is an error.
-pub(super) fn command(arguments: &ExploreArguments, outside: Option<Explore>) -> anyhow::Result<()> {
+pub(super) fn command(arguments: &ExploreArguments, with: Option<Explore>) -> anyhow::Result<()> {
     let scenarios = arguments.source.scenarios()?;
     anyhow::ensure!(
         !scenarios.is_empty(),
@@ -35,7 +41,7 @@ pub(super) fn command(arguments: &ExploreArguments, outside: Option<Explore>) ->
             writeln!(out::text(), "{}", scenario.name)?;
         }
         match &arguments.wire {
-            Some(command) => outside::command(arguments, command, as_asked(arguments, scenario)?, outside)?,
+            Some(command) => outside(arguments, command, as_asked(arguments, scenario)?, with)?,
             None => one(arguments, scenario)?,
         }
     }
@@ -88,11 +94,39 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     }
 }
 
-/// What was out of the usual: after so many steps, this.
-pub(super) type Deviations = Vec<(u64, String)>;
+/// Explores the user's own operator.
+fn outside(
+    arguments: &ExploreArguments,
+    command: &str,
+    scenario: Scenario,
+    explore: Option<Explore>,
+) -> anyhow::Result<()> {
+    let Some(explore) = explore else { return serve::elsewhere() };
+    let (name, scenario) = (scenario.name.clone(), step::from_now(scenario));
+    let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
+    let (bound, command) = (outside_bound(arguments, &scenario)?, command.to_owned());
+    let (time, rest) = (Duration::from_secs(arguments.seconds.into()), Duration::from_secs_f64(arguments.rest));
+    let bar = bar();
+    let mut progress = |found: &Found| {
+        bar.set_message(format!("{} made, {} waiting", many(found.runs, "run"), found.left));
+        bar.tick();
+    };
+    let found = explore(&Outside { scenario, command, stated, bound, time, rest }, &mut progress)?;
+    bar.finish_and_clear();
+    let mut to = out::text();
+    writeln!(to, "{}", laid_out(&outside::summary(&found), 0).trim_end())?;
+    let Some(Broken { session, breach, property, what, deviations, printed }) = found.broken else { return Ok(()) };
+    if !printed.is_empty() {
+        writeln!(to, "the command's last lines:\n{printed}")?;
+    }
+    // So it is known that it repeats without the command.
+    let session = file::open(&session, None).map_err(|error| anyhow!("the run does not repeat: {error}"))?;
+    let violation = Violation { breach, property, what, choices: Vec::new(), step: session.history().len() as u64 };
+    keep((&name, &session), &violation, &deviations, arguments, &mut to)
+}
 
 /// Tells of a violation, and saves the run that ends in it, under the scenario's name. It is an error.
-pub(super) fn keep(
+fn keep(
     (scenario, session): (&str, &Session),
     violation: &Violation,
     deviations: &Deviations,
@@ -143,6 +177,25 @@ fn bound(arguments: &ExploreArguments, scenario: &Scenario) -> anyhow::Result<Bo
     Ok(Bound { schedules: arguments.schedules, reduce: !arguments.no_reduction, ..bound })
 }
 
+/// The same for the user's own operator.
+fn outside_bound(arguments: &ExploreArguments, scenario: &Scenario) -> anyhow::Result<Bound> {
+    let said = scenario.explore.clone().unwrap_or_default();
+    let first = |asked: &[String], said: Vec<String>, usual: &[&str]| match (asked.is_empty(), said.is_empty()) {
+        (false, _) => asked.to_vec(),
+        (true, false) => said,
+        (true, true) => usual.iter().map(|word| (*word).to_owned()).collect(),
+    };
+    let wanted = Exploration {
+        late: Some(0),
+        faults: arguments.faults.or(said.faults).or(Some(1)),
+        kinds: first(&arguments.kinds, said.kinds, &KINDS),
+        at: first(&arguments.at, said.at, &[CLIENTS]),
+        ..Exploration::default()
+    };
+    let bound = plan::bound(&wanted).map_err(|error| anyhow!(error))?;
+    Ok(Bound { schedules: arguments.schedules, ..bound })
+}
+
 fn mode(arguments: &ExploreArguments, scenario: &Scenario) -> Mode {
     match (arguments.random, arguments.pct) {
         (None, None) => Mode::Search,
@@ -179,7 +232,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     made.and_then(|()| std::fs::write(path, text)).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-pub(super) fn bar() -> ProgressBar {
+fn bar() -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -224,10 +277,6 @@ fn summary(report: &Report, bound: &Bound, mode: Mode) -> String {
     let (schedules, orders) = (many(*schedules, "schedule"), many(*orders, "different order"));
     let (states, steps) = (many(*states, "distinct state"), many(*transitions, "step"));
     format!("{schedules}, {found}; {orders}, {states}, {steps}; {extent}")
-}
-
-pub(super) fn many(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// What was out of the usual, and the last steps before the end.

@@ -2,24 +2,14 @@
 //!
 //! The sockets are in another program, as with [`super::serve`].
 
-use std::io::Write;
 use std::time::Duration;
 
-use anyhow::anyhow;
-
-use cluster::scenario::{Exploration, Scenario};
-use debugger::explore::{Bound, Breach, Violation, plan};
-use debugger::file;
+use cluster::scenario::Scenario;
+use debugger::explore::{Bound, Breach};
 use debugger::properties::own::Stated;
 
-use super::explore::{Deviations, bar, keep, many};
-use super::terminal::laid_out;
-use super::{ExploreArguments, out, serve, step};
-
-/// What is tried unless the command line or the scenario says otherwise.
-const KINDS: [&str; 5] = ["crash", "lost-after", "409", "500", "disconnect"];
-/// The places at which it is tried: all clients outside.
-const CLIENTS: &str = "wire/*";
+/// What was out of the usual: after so many steps, this.
+pub type Deviations = Vec<(u64, String)>;
 
 /// What is explored.
 pub struct Outside {
@@ -76,55 +66,8 @@ pub struct Broken {
 /// The command does not start, ends by itself, or sends nothing.
 pub type Explore = fn(&Outside, &mut dyn FnMut(&Found)) -> anyhow::Result<Found>;
 
-pub(super) fn command(
-    arguments: &ExploreArguments,
-    command: &str,
-    scenario: Scenario,
-    explore: Option<Explore>,
-) -> anyhow::Result<()> {
-    let Some(explore) = explore else { return serve::elsewhere() };
-    let (name, scenario) = (scenario.name.clone(), step::from_now(scenario));
-    let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
-    let (bound, command) = (bound(arguments, &scenario)?, command.to_owned());
-    let (time, rest) = (Duration::from_secs(arguments.seconds.into()), Duration::from_secs_f64(arguments.rest));
-    let bar = bar();
-    let mut progress = |found: &Found| {
-        bar.set_message(format!("{} made, {} waiting", many(found.runs, "run"), found.left));
-        bar.tick();
-    };
-    let found = explore(&Outside { scenario, command, stated, bound, time, rest }, &mut progress)?;
-    bar.finish_and_clear();
-    let mut to = out::text();
-    writeln!(to, "{}", laid_out(&summary(&found), 0).trim_end())?;
-    let Some(Broken { session, breach, property, what, deviations, printed }) = found.broken else { return Ok(()) };
-    if !printed.is_empty() {
-        writeln!(to, "the command's last lines:\n{printed}")?;
-    }
-    // So it is known that it repeats without the command.
-    let session = file::open(&session, None).map_err(|error| anyhow!("the run does not repeat: {error}"))?;
-    let violation = Violation { breach, property, what, choices: Vec::new(), step: session.history().len() as u64 };
-    keep((&name, &session), &violation, &deviations, arguments, &mut to)
-}
-
-fn bound(arguments: &ExploreArguments, scenario: &Scenario) -> anyhow::Result<Bound> {
-    let said = scenario.explore.clone().unwrap_or_default();
-    let first = |asked: &[String], said: Vec<String>, usual: &[&str]| match (asked.is_empty(), said.is_empty()) {
-        (false, _) => asked.to_vec(),
-        (true, false) => said,
-        (true, true) => usual.iter().map(|word| (*word).to_owned()).collect(),
-    };
-    let wanted = Exploration {
-        late: Some(0),
-        faults: arguments.faults.or(said.faults).or(Some(1)),
-        kinds: first(&arguments.kinds, said.kinds, &KINDS),
-        at: first(&arguments.at, said.at, &[CLIENTS]),
-        ..Exploration::default()
-    };
-    let bound = plan::bound(&wanted).map_err(|error| anyhow!(error))?;
-    Ok(Bound { schedules: arguments.schedules, ..bound })
-}
-
-fn summary(found: &Found) -> String {
+/// What was tried, and how far that goes.
+pub(super) fn summary(found: &Found) -> String {
     let runs = format!(
         "{} of the command, {}",
         many(found.runs, "run"),
@@ -155,4 +98,9 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
         Ok(seconds) if (0.1..=600.0).contains(&seconds) => Ok(seconds),
         _ => Err("write a number from 0.1 to 600".to_owned()),
     }
+}
+
+/// So many of something.
+pub(super) fn many(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
