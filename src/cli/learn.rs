@@ -243,6 +243,6 @@ pub fn reset(name: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     shelf::hand_out(&root).map_err(|error| anyhow!(error))?;
     let kept = shelf::reset(&root, exercise).map_err(|error| anyhow!(error))?;
     let kept = kept.strip_prefix(&root).unwrap_or(&kept).display();
-    writeln!(out, "{} is as it was handed out. What was there is kept in {kept}.", exercise.folder)?;
+    writeln!(out, "{} is as it was handed out. Your file is kept in {kept}.", exercise.folder)?;
     Ok(())
 }

@@ -356,6 +356,23 @@ fn a_page_offers_to_run_with_a_learners_code() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+/// The poster is one sheet, A3 across, and nothing of its page is printed beside it. Its words stay within it.
+#[test]
+fn the_poster_is_one_sheet() {
+    let Some(mut page) = Page::open() else { return };
+    page.go(&format!("file://{}/poster.html", course().display()));
+    page.until("document.querySelector('.ks-poster svg') !== null");
+    let right = "Math.max(...[...document.querySelectorAll('.ks-poster text')].map((one) => { \
+                 const box = one.getBBox(); return one.hasAttribute('transform') ? 0 : box.x + box.width; })) < 1414";
+    assert_eq!(page.eval(right), json!(true), "a line is too long");
+    let printed = page.ask("Page.printToPDF", json!({"preferCSSPageSize": true, "printBackground": true}));
+    let data = printed["data"].as_str().unwrap_or_default().replace('+', "-").replace('/', "_");
+    let pdf = object::base64::decode(data.trim_end_matches('=')).expect("it is in base64");
+    let pdf = String::from_utf8_lossy(&pdf).into_owned();
+    assert!(pdf.contains("/Count 1\n"), "it has more than one sheet");
+    assert!(pdf.contains("/MediaBox [0 0 1191"), "it is as wide as A3 is high");
+}
+
 /// The notes for leaders are open in the window of a presenter, on every page, and closed in all others.
 #[test]
 fn a_presenters_window_has_its_notes_open() {

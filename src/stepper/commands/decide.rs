@@ -191,7 +191,7 @@ pub const FAULTS: Group = Group {
             takes: &[&[Takes::Pod]],
             about: "it has written that much to its node's disk",
             more: "Or volume=NAME instead of the container, for an emptyDir. More than the Pod's limits allow and it is evicted;\nso \
-                much that the node's disk is nearly full, and its node says DiskPressure and evicts whoever takes most\n\
+                much that the node's disk is nearly full, and its node says DiskPressure and evicts the Pod that takes most\n\
                 beyond what it asked for.\n  \
                 fill web-1 90Gi\n  fill web-1 600Mi volume=cache\n",
             run: Stops(step),

@@ -120,7 +120,7 @@ All terms must hold. A term is one of
   -l app=web                    objects with these labels
   ns=shop  name=web-*           a namespace, a name
   request response notification timer runtime packet fault   a class of events
-  kube-scheduler, kubelet/*, replicaset-controller   whoever sends, gets or works
+  kube-scheduler, kubelet/*, replicaset-controller   the component that sends, gets or works
   from=NAME  to=NAME            the sender alone, the receiver alone
   create, update, pods/status   a verb, a subresource
   409, 4xx                      an answer's code
