@@ -132,22 +132,15 @@ impl<F: Function> Key<F> {
         Err((n, failure))
     }
 
-    /// The mistake that answers the same to all that was answered wrongly, of several the one that answers most like this. One
-    /// that agrees no more than the right answer does explains nothing.
+    /// The mistake that answers most like this, of those that answer the same to the question that is shown. One that agrees
+    /// no more than the right answer does explains nothing.
     fn nearest(&self, given: &[Option<F::Answer>], shown: usize) -> Option<&'static str> {
         let alike = |answers: &[F::Answer]| {
             answers.iter().zip(given).filter(|(answer, given)| Some(*answer) == given.as_ref()).count()
         };
         let one = given.get(shown).and_then(Option::as_ref)?;
         let explains = |rule: &F::Rule| F::answer(rule, &self.questions[shown]) == *one;
-        let explains_all = |n: usize| {
-            let answers = given.iter().zip(&self.right).zip(self.wrong(n));
-            answers
-                .filter(|((given, right), _)| given.as_ref() != Some(*right))
-                .all(|((given, _), wrong)| given.as_ref() == Some(wrong))
-        };
         let mistakes = F::MISTAKES.iter().enumerate().filter(|(_, mistake)| explains(&mistake.does));
-        let mistakes = mistakes.filter(|(n, _)| explains_all(*n));
         let mistakes = mistakes.map(|(n, mistake)| (alike(self.wrong(n)), mistake.says));
         // The first of those that agree best: simple mistakes come first in the table.
         let best = mistakes.rev().max_by_key(|(count, _)| *count)?;
