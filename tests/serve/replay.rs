@@ -79,7 +79,7 @@ fn going_back_cuts_clients_off() {
         served.path, served.address
     );
     asking.write_all(head.as_bytes()).expect("it reads");
-    served.prints("a client waits: you stand in the past");
+    served.prints("a client waits: the session is at an earlier step");
     served.type_line("go");
     assert_eq!(answer(&mut std::io::BufReader::new(asking)).code, 404);
     served.type_line("branches");
