@@ -78,7 +78,7 @@ impl Client {
         command.args(words).env("KUBECONFIG", self.served.kubeconfig()).env("HOME", &self.served.folder);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().expect("kubectl can be started");
-        let out = child.stdout.take();
+        let out = child.stdout.take().map(BufReader::new);
         Begun { child, out }
     }
 
@@ -94,15 +94,15 @@ impl Client {
 /// A line that goes on until the value is dropped.
 struct Begun {
     child: Child,
-    out: Option<ChildStdout>,
+    out: Option<BufReader<ChildStdout>>,
 }
 
 impl Begun {
     /// Its first line.
     fn first_line(&mut self) -> String {
         let mut line = String::new();
-        let out = self.out.take().expect("it is piped");
-        BufReader::new(out).read_line(&mut line).expect("it is text");
+        // It stays open: kubectl goes on to print.
+        self.out.as_mut().expect("it is piped").read_line(&mut line).expect("it is text");
         assert!(!line.is_empty(), "it has ended");
         line
     }
@@ -220,7 +220,7 @@ fn kubectl_forwards_ports_attaches_copies_and_debugs() {
 
     let mut attached = client.begins("attach web");
     // It sees what is printed from then on, and does not say when that is.
-    let lines = BufReader::new(attached.out.take().expect("it is piped")).lines().map_while(Result::ok);
+    let lines = attached.out.take().expect("it is piped").lines().map_while(Result::ok);
     let (send, seen) = channel();
     std::thread::spawn(move || lines.for_each(|line| drop(send.send(line))));
     wait_for("a line of the process", || {

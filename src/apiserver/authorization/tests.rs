@@ -60,7 +60,7 @@ fn components_have_the_roles_they_need() {
         ),
         (
             scheduler(),
-            "update leases kube-system/kube-scheduler",
+            "list leases kube-system/",
             "RBAC: allowed by RoleBinding \"system::leader-locking-kube-scheduler/kube-system\" of Role \
              \"system::leader-locking-kube-scheduler\" to User \"system:kube-scheduler\"",
         ),

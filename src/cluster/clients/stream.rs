@@ -1,5 +1,5 @@
 //! Connections that go on as WebSockets, which clients open to what runs in Pods: [`exec`](super::exec) and `attach`,
-//! [`forward`](super::forward). Frames of a channel each go to and fro. Mirrors `k8s.io/streaming`'s `wsstream`.
+//! [`forward`]. Frames of a channel each go to and fro. Mirrors `k8s.io/streaming`'s `wsstream`.
 //!
 //! Left out: SPDY, which a front end may carry in frames of its own.
 
