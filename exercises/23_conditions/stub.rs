@@ -12,7 +12,7 @@
 //! - the condition `Ready`. Its `status` and `reason` are `True` and `AllReady` if as many Pods are ready as that generation asks
 //!   for, or more; `False` and `SomeNotReady` if fewer are; `Unknown` and `NotCounted` without a number. Its `message` is
 //!   `2 of 3 Pods are ready`, or `the Pods were not counted`. It has an `observedGeneration` of its own, the same one;
-//! - its `lastTransitionTime`: `time(now)` if `Ready` was not there or had another `status`. Else it stays, whatever else changes.
+//! - its `lastTransitionTime`: `time(now)` if `Ready` was not there or had another `status`. Else it stays, even if another field changes.
 //!
 //! The status has other writers. Their conditions and fields stay as they are. A status that says all this already is not written.
 //!

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::{
     APIService, APIServiceCondition, APIServiceSpec, ServiceReference,
 };
@@ -141,7 +141,7 @@ impl ApiServer {
             if slices.is_empty() {
                 return no("EndpointsNotFound", format!("cannot find endpointslices for {what}"));
             }
-            if !slices.iter().any(|slice| is_active(slice, port_name)) {
+            if !slices.iter().any(|slice| active(slice, port_name).is_some()) {
                 let why = format!("endpointslices for {what} have no addresses with port name {port_name:?}");
                 return no("MissingEndpoints", why);
             }
@@ -173,9 +173,10 @@ pub(super) fn service_of(slice: &EndpointSlice) -> Option<&str> {
     slice.metadata.labels.as_ref()?.get(SERVICE_NAME).map(String::as_str)
 }
 
-/// Whether a slice has a port of this name, and an endpoint that is ready.
-fn is_active(slice: &EndpointSlice, port: &str) -> bool {
-    let named = slice.ports.iter().flatten().any(|there| there.name.as_deref().unwrap_or_default() == port);
-    let ready = |conditions: &k8s_openapi::api::discovery::v1::EndpointConditions| conditions.ready != Some(false);
-    named && slice.endpoints.iter().flatten().any(|endpoint| endpoint.conditions.as_ref().is_none_or(ready))
+/// A slice's port of this name, and its first endpoint that is ready.
+pub(super) fn active<'a>(slice: &'a EndpointSlice, port: &str) -> Option<(&'a EndpointPort, &'a Endpoint)> {
+    let named = |there: &&EndpointPort| there.name.as_deref().unwrap_or_default() == port;
+    let ready = |conditions: &EndpointConditions| conditions.ready != Some(false);
+    let is_ready = |endpoint: &&Endpoint| endpoint.conditions.as_ref().is_none_or(ready);
+    Some((slice.ports.iter().flatten().find(named)?, slice.endpoints.iter().flatten().find(is_ready)?))
 }

@@ -30,7 +30,7 @@ const RESOLUTION: Duration = Duration::from_secs(15);
 /// Where the numbers come from.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsApi {
-    /// What is used; None: nobody measures, and the API is not there.
+    /// What is used; None: there is no metrics-server, and so no such API.
     loads: Option<Memory<Loads>>,
 }
 

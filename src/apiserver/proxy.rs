@@ -13,7 +13,7 @@ use object::status::Reason;
 use object::{Accessor, Kind, Object, Pod, Status};
 use wire::{Body, Response};
 
-use super::availability::service_of;
+use super::availability::{active, service_of};
 use super::{ApiServer, Handling, Outcome};
 
 /// `[SCHEME:]NAME[:PORT]`, as a path names the other end.
@@ -121,12 +121,8 @@ fn of_service<'a>(service: &Service, slices: &'a [Object], target: &Target) -> R
 
 /// The first ready endpoint of a slice, and its port of this name.
 fn first_of(slice: &EndpointSlice, name: &str) -> Option<(String, u16)> {
-    let mut ports = slice.ports.iter().flatten();
-    let port = ports.find(|port| port.name.as_deref().unwrap_or_default() == name)?.port?;
-    let is_ready = |conditions: &k8s_openapi::api::discovery::v1::EndpointConditions| conditions.ready != Some(false);
-    let mut endpoints = slice.endpoints.iter().flatten();
-    let endpoint = endpoints.find(|endpoint| endpoint.conditions.as_ref().is_none_or(is_ready))?;
-    Some((endpoint.addresses.first()?.clone(), u16::try_from(port).ok()?))
+    let (port, endpoint) = active(slice, name)?;
+    Some((endpoint.addresses.first()?.clone(), u16::try_from(port.port?).ok()?))
 }
 
 fn unavailable(why: String) -> Status {

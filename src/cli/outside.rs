@@ -48,7 +48,7 @@ pub struct Found {
 pub struct Broken {
     /// Its session as a file, at the step at which it shows.
     pub session: String,
-    /// Of which sort the property is.
+    /// The sort of the property.
     pub breach: Breach,
     /// The property, in words.
     pub property: String,

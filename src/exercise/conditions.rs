@@ -159,7 +159,7 @@ pub struct Outcome {
     pub pauses: bool,
 }
 
-/// The function: it reports on a Site of which so many Pods are ready, at this time.
+/// The function: it reports on a Site with so many ready Pods, at this time.
 pub type Report = fn(&Site, Option<i32>, u64, &mut dyn Api) -> Result<(), Refused>;
 
 /// Answers with this function.

@@ -52,10 +52,8 @@ pub async fn fetch(
 
 /// The request as it is sent on.
 fn text(raw: &RawRequest, target: &str, address: Ipv4Addr, port: u16) -> String {
-    let value =
-        |name: &str| raw.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
-    let kept = SENT.iter().filter_map(|name| value(name).map(|value| format!("{name}: {value}\r\n")));
-    let headers: String = kept.collect();
+    let sent = SENT.iter().map(|name| (name, raw.header(name))).filter(|(_, value)| !value.is_empty());
+    let headers: String = sent.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let (method, body) = (raw.method, String::from_utf8_lossy(raw.body));
     let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
     format!("{method} {target} HTTP/1.1\r\nHost: {address}:{port}\r\n{headers}{length}\r\n{body}")

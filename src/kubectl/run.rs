@@ -10,6 +10,7 @@ use crate::flags::wants_value;
 use crate::kubectl::Kubectl;
 use crate::print::tabs;
 use crate::verbs::{LEFT_OUT, TABLE, raw};
+use rest::path::split_proxy;
 use wire::Impersonation;
 
 /// How long a kubectl process takes from its start to its first request.
@@ -39,7 +40,10 @@ pub fn refused(verb: &str) -> Option<&'static str> {
 
 /// Whether a line changes nothing, in the cluster or in the user's own configuration, and needs nothing of the network.
 pub fn reads_only(line: &[String]) -> bool {
-    let is_proxied = |word: &String| word.contains("/proxy/") || word.ends_with("/proxy");
+    let is_proxied = |word: &String| {
+        let path = word.strip_prefix("--raw=").unwrap_or(word).split('?').next().unwrap_or_default();
+        split_proxy(path).is_some()
+    };
     match from_verb(line) {
         [verb, rest @ ..] if verb == "get" && rest.iter().any(is_proxied) => false,
         [verb, rest @ ..] => row(verb).is_some_and(|row| (row.reads_only)(rest.first().map(String::as_str))),

@@ -5,7 +5,7 @@
 //!
 //! - What one process may have the system counts: address space, size of a file, open files, processor time.
 //! - What all of them may have together is looked at while they run: how many there are, and their memory.
-//! - What a learner has written has no network, where the system's `unshare` gives it one of its own, with nobody in it.
+//! - What a learner has written has no network, where the system's `unshare` gives it an empty one of its own.
 //! - They are found by their group, by their parents, and by a word in their environment that others do not have.
 //!
 //! Left out: where there is no `/proc`, only the group is ended, and nothing is looked at.
@@ -39,7 +39,7 @@ pub(super) struct Limits {
     pub apart: bool,
 }
 
-/// What gives a program namespaces of its own, in which there is nobody else: users, since only so anyone may, network, messages.
+/// What gives a program namespaces of its own, with nothing else in them: users, without which an ordinary user may make no other, network, messages.
 /// It becomes the program, so that this is the process that is watched. util-linux has it.
 const UNSHARE: [&str; 4] = ["unshare", "--user", "--net", "--ipc"];
 

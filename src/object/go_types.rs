@@ -142,7 +142,7 @@ pub fn printed_empty(name: &str) -> Map<String, Value> {
     empty
 }
 
-/// Puts into an object of a kind what Go prints although nobody has written it, on every level. `is_kept`: it comes from etcd,
+/// Puts into an object of a kind what Go prints even where it is unset, on every level. `is_kept`: it comes from etcd,
 /// which keeps protobuf, in which an empty list is none.
 pub fn complete_object(kind: &str, is_kept: bool, object: &mut Map<String, Value>) {
     complete(Printed { kind, is_kept }, kind, object);

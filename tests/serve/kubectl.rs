@@ -15,12 +15,13 @@ fn programs() -> Vec<PathBuf> {
     if let Some(listed) = std::env::var_os("KUBESTEP_KUBECTL") {
         return std::env::split_paths(&listed).collect();
     }
+    on_path("kubectl").into_iter().collect()
+}
+
+/// The program of this name on the path.
+pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .map(|folder| folder.join("kubectl"))
-        .find(|program| program.is_file())
-        .into_iter()
-        .collect()
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
 /// Any of them.
@@ -45,7 +46,7 @@ pub fn kubectl_of_our_version() -> Option<PathBuf> {
     found
 }
 
-/// kubectl as a client of a cluster.
+/// A program as a client of a cluster: kubectl, Helm.
 pub struct Client {
     pub program: PathBuf,
     pub served: Served,
@@ -57,7 +58,7 @@ impl Client {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = Command::new(&self.program);
         command.args(words).env("KUBECONFIG", self.served.kubeconfig()).env("HOME", &self.served.folder);
-        command.current_dir(&self.served.folder).output().expect("kubectl can be started")
+        command.current_dir(&self.served.folder).output().expect("the program can be started")
     }
 
     /// The same with something to read.

@@ -25,7 +25,7 @@ use super::super::journal::variable;
 pub const MENU: &str = "menu";
 /// What the bar calls showing one pane alone.
 pub const ZOOM: &str = "zoom";
-/// Enter in an empty line is this, whatever the file says: it is a key of the line.
+/// Enter in an empty line is always this: it is a key of the line, not of the file.
 const STEP: &str = "step";
 
 /// The keys that there are without a file, as one would have them.

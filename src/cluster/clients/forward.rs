@@ -19,6 +19,9 @@ pub const OPEN: u8 = 254;
 /// So many connections are open at a time: each has two channels.
 pub const CONNECTIONS_MAX: u8 = 127;
 
+/// So many bytes are waited for until a request is whole, as the API server takes at most. More goes on in parts.
+const HEARD_MAX: usize = 3 << 20;
+
 /// A Pod's sandbox, and the connections to it.
 #[derive(Clone)]
 pub(super) struct Forward {
@@ -86,7 +89,8 @@ impl Forward {
 impl Connection {
     /// What is to be sent to the Pod next, if anything is whole.
     fn next(&mut self) -> Option<String> {
-        if self.works || self.heard.is_empty() || !(self.has_ended || is_whole(&self.heard)) {
+        let is_whole = self.has_ended || self.heard.len() > HEARD_MAX || is_whole(&self.heard);
+        if self.works || self.heard.is_empty() || !is_whole {
             return None;
         }
         self.works = true;

@@ -161,7 +161,7 @@ impl Property for NothingTriedInVain {
             let set = Reader::get(&engine.server.api.store, Kind::ReplicaSet, key.namespace(), key.name());
             set.is_some_and(|set| set.meta().deletion_timestamp.is_some())
         };
-        // A site of which nobody can tell what it asks for.
+        // A site whose spec cannot be read.
         let is_nonsense = |key: &Key| {
             let site = Reader::get(&engine.server.api.store, Kind::ConfigMap, key.namespace(), key.name());
             matches!(site, Some(Object::ConfigMap(site)) if !asks_for_pods(site.data.as_ref()))

@@ -1,4 +1,4 @@
-//! Which fields of which kinds what changes: those that kustomize knows, and those that files under `configurations` add.
+//! The fields of each kind that a change applies to: those that kustomize knows, and those that files under `configurations` add.
 //! Mirrors `builtinconfig.TransformerConfig`.
 
 use super::fields::Spec;

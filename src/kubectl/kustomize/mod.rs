@@ -12,13 +12,13 @@
 //! - [`files`]: what may be read, and from where. [`read`], [`kustomization`]: the file. [`generate`], [`hash`]: what is made.
 //! - [`id`], [`resource`], [`set`]: a manifest that is being built, what it is known by, and many of them.
 //! - [`target`]: a directory, from its file to its resources.
-//! - [`fields`], [`specs`], [`config`]: which fields of which kinds hold labels, replicas and names. [`names`], [`marks`],
+//! - [`fields`], [`specs`], [`config`]: the fields that hold labels, replicas and names, by kind. [`names`], [`marks`],
 //!   [`images`], [`patch`], [`merge`], [`json`], [`replacements`]: what changes them, and [`transformers`], which have them do
 //!   so. [`references`]: who names whom. [`variables`]: what stands for a field of another. [`order`]: what comes first.
 //!
 //! What must hold: the same files give the same manifests, and no file is read outside of the directory that names it.
 //!
-//! Left out: whatever is somewhere else (URLs, repositories), Helm charts, `generators`, `validators`, plugins that are
+//! Left out: remote bases (URLs, repositories), Helm charts, `generators`, `validators`, plugins that are
 //! programs, `crds` and `openapi`, `buildMetadata`; replacements within a text that is YAML or
 //! JSON itself. A key that stands twice in a mapping is a mistake here, and not as in a manifest. Directories are named as seen
 //! from where one is, not from the root of the disk. Kinds that are not built in are taken to be namespaced.

@@ -128,7 +128,7 @@ impl Named {
     }
 }
 
-/// Tells whoever names an object what it is called now, in the fields that are known and in those of `more`.
+/// Gives objects that name another its new name, in the fields that are known and in those of `more`.
 ///
 /// # Errors
 /// A name may mean several.

@@ -1,4 +1,4 @@
-//! `transformers`: what changes manifests, written as objects of its own, each of which names the fields that it changes.
+//! `transformers`: what changes manifests, written as objects of its own, each with the fields that it changes.
 //! Mirrors the plugins of kustomize that are built in, and `api/internal/plugins/loader`.
 //!
 //! Left out: those of others, which are programs; those that have no field in a kustomization (`HashTransformer`,

@@ -186,7 +186,7 @@ pub fn of_values(file: &str, values: Vec<Value>, known: &Discovery) -> Result<Ma
     Ok(manifests)
 }
 
-/// The values of all documents of a text named `file`, whatever they are, as kustomize reads them.
+/// The values of all documents of a text named `file`, of any sort, as kustomize reads them.
 pub(super) fn values(file: &str, text: &str) -> Result<Vec<Value>, ManifestError> {
     let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document, None, Booleans::New)?.0));
     let values = read.collect::<Result<Vec<Value>, ManifestError>>()?;

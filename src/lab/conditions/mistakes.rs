@@ -6,7 +6,7 @@ use crate::mistake::mistakes;
 /// What learners really write, and how to say so.
 pub(super) const MISTAKES: &[Mistake<Rule>] = mistakes! {
     through_update: "it writes with update, which leaves the status as it is" => { write: |api, site| api.update(site) };
-    no_own_generation: "Ready has no observedGeneration: a client cannot tell of which spec it speaks" => { own: |_| None };
+    no_own_generation: "Ready has no observedGeneration: a client cannot tell for which spec it is the answer" => { own: |_| None };
     no_observed: "the status has no observedGeneration of its own" => { observed: |_, before| before };
     live_site: "it reports on the Site that it has just read, which was never acted upon" => { of: |_, there| there.clone() };
     live_generation: "observedGeneration is that of the Site that it has just read, which was never acted upon"

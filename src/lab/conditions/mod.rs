@@ -25,7 +25,7 @@ mod questions;
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "23_conditions",
     title: "What does a status say?",
-    outcome: "write conditions by which clients can wait: of which generation they speak, since when, and beside other writers",
+    outcome: "write conditions by which clients can wait: for which generation they answer, since when, and beside other writers",
     needs: &["update", "operator"],
     hints: [
         "A client has asked for a fourth Pod, and waits for Ready. The status says Ready: True. What else must the client know \

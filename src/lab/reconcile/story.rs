@@ -144,7 +144,7 @@ fn refused(plan: &Plan, session: &Session) -> Option<String> {
         What::Response { answer, about, .. } => Some((step, about, answer)),
         _ => None,
     });
-    // Of an update of a status the sort is `update replicasets/status`, whatever the object.
+    // Of an update of a status the sort is `update replicasets/status`, for any object.
     let sort = |about: &str| about.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let its: Vec<_> =
         answers.filter(|(step, ..)| is_its(step)).map(|(_, about, answer)| (sort(about), answer)).collect();

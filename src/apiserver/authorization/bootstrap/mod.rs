@@ -40,7 +40,7 @@ const EVENTS: Rule = ("create,patch,update", ",events.k8s.io", "events");
 type RoleRow = (&'static str, &'static [&'static [Rule]], Option<&'static [(&'static str, &'static str)]>);
 
 /// Roles that gather the rules of others: of all that carry the label `AGGREGATE` and their name. What they have gathered
-/// from the bootstrap roles is written above; whatever else is labelled so the clusterrole-aggregation controller adds.
+/// from the bootstrap roles is written above; the clusterrole-aggregation controller adds those of other roles with such a label.
 const GATHERING: &[&str] = &["admin", "edit", "view"];
 
 /// The begin of these labels.

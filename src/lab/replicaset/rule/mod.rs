@@ -23,7 +23,7 @@ enum Write {
     Whole(Box<ReplicaSet>),
 }
 
-/// Where Pods are looked for of which there are too many.
+/// Where the Pods to delete are chosen from.
 #[derive(Clone, Copy)]
 enum Victims {
     /// Among those that were listed.
@@ -55,7 +55,7 @@ pub(super) struct Rule {
     pod: fn(&ReplicaSet, usize) -> Pod,
     /// What is made of a creation that fails.
     created: fn(Error) -> Result<(), Error>,
-    /// Of which Pods those are deleted that are too many.
+    /// The Pods among which those to delete are chosen.
     victims: Victims,
     /// Those that are deleted: of all that it controls and those that count, where so many are too many.
     not_needed: fn(&ReplicaSet, &[Pod], Vec<Pod>, usize) -> Vec<Pod>,
