@@ -268,14 +268,28 @@ mod tests {
     #[test]
     fn what_only_looks_is_known() {
         let looks = |line: &str| reads_only(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        for line in
-            ["get pods", "-n a get pods", "auth can-i get pods", "config view", "config get-contexts", "options"]
-        {
+        for line in [
+            "get pods",
+            "get pods/proxy",
+            "get --raw /api/v1/pods",
+            "-n a get pods",
+            "auth can-i get pods",
+            "config view",
+            "config get-contexts",
+            "options",
+        ] {
             assert!(looks(line), "{line}");
         }
-        for line in
-            ["apply -f x", "auth reconcile -f x", "config", "config set-context x", "edit pod", "nonsense", "-n"]
-        {
+        for line in [
+            "get --raw=/api/v1/nodes/n:80/proxy/x?y",
+            "apply -f x",
+            "auth reconcile -f x",
+            "config",
+            "config set-context x",
+            "edit pod",
+            "nonsense",
+            "-n",
+        ] {
             assert!(!looks(line), "{line}");
         }
     }
