@@ -1,29 +1,67 @@
-// What is where after each step of a scene. Its data stands beside it in the page: src/book/scene/data.rs says what is in it.
+// What is where after each step of a run: of a scene in the page, whose data never changes, or of a session, which grows and
+// goes back. src/debugger/scene/data.rs says what is in the data.
 "use strict";
 (() => {
-  const { merge } = window.Kubestep;
+  const { make, merge } = window.Kubestep;
 
   /** The states before the first step and after each, made when they are asked for. */
   class Course {
     constructor(data) {
+      this.begin(data);
+    }
+
+    begin(data) {
       this.data = data;
-      this.steps = data.steps.map((step) => this.read(step));
-      this.place = new Map(this.steps.map((step, at) => [step.number, at]));
+      this.steps = [];
+      this.place = new Map();
+      this.words = [];
       const revision = {}, queues = {};
       for (const [name, object] of Object.entries(data.objects)) revision[name] = Number(object.metadata.resourceVersion);
       for (const [queue, key] of data.queues) (queues[data.names[queue]] ||= []).push({ key: data.names[key], how: 0 });
       this.states = [{ objects: data.objects, revision, queues, caches: {} }];
+      this.add(data);
     }
 
-    read(step) {
-      const name = (place) => this.data.names[place];
+    /** More steps, with what is under way behind them. */
+    add(data) {
+      for (const raw of data.steps) {
+        const step = this.read(raw, data);
+        this.place.set(step.number, this.steps.length);
+        this.steps.push(step);
+        if (raw.p !== undefined) this.words.push(inWords(raw));
+      }
+      const name = (place) => data.names[place];
+      this.never = data.flights.map(([cause, from, to, what]) => ({ cause, from: name(from), to: name(to), what }));
+      this.actors = [...new Set(this.steps.flatMap((step) => [step.from, step.to]))];
+      this.lanes = null;
+    }
+
+    /** Forgets the steps behind one, by its number. */
+    cut(number) {
+      const count = this.steps.filter((step) => step.number <= number).length;
+      for (const step of this.steps.slice(count)) this.place.delete(step.number);
+      this.steps.length = this.words.length = count;
+      this.states.length = Math.min(this.states.length, count + 1);
+      this.lanes = null;
+    }
+
+    /** What a session's `scene` says of the steps since the last one. */
+    follow({ told, scene }) {
+      if (told.anew) return this.begin(scene);
+      this.cut(told.after);
+      this.data.nodes = scene.nodes;
+      this.add(scene);
+    }
+
+    read(step, data) {
+      const name = (place) => data.names[place];
       return {
         number: step.n, time: step.t, kind: name(step.k), from: name(step.f), to: name(step.o), what: step.w, cause: step.y,
         changes: (step.x || []).map(([object, revision, patch]) => ({ object: name(object), revision, patch })),
         caches: (step.c || []).map(([actor, object, revision]) => ({ actor: name(actor), object: name(object), revision })),
         queues: (step.q || []).map(([queue, key, how]) => ({ queue: name(queue), key: name(key), how })),
         stages: (step.s || []).map(([stage, decision]) => ({ name: name(stage), decision: name(decision) })), answer: step.a,
-        code: step.l && { excerpt: this.data.code[step.l[0]], task: name(step.l[1]), awaits: name(step.l[2]) },
+        code: step.l && { excerpt: data.code[step.l[0]], task: name(step.l[1]), awaits: name(step.l[2]) },
       };
     }
 
@@ -42,7 +80,7 @@
       };
       for (const { object, revision, patch } of step.changes) {
         if (patch === null) delete state.objects[object];
-        else state.objects[object] = merge(state.objects[object], patch);
+        else state.objects[object] = Array.isArray(patch) ? patch[0] : merge(state.objects[object], patch);
         state.revision[object] = revision;
       }
       for (const { actor, object, revision } of step.caches) {
@@ -63,10 +101,8 @@
     /** What was sent up to here and arrives later, or not within the scene. */
     flights(count) {
       const sent = (cause) => this.place.has(cause) && this.place.get(cause) < count;
-      const name = (place) => this.data.names[place];
       const arriving = this.steps.slice(count).filter((step) => step.kind !== "timer" && sent(step.cause));
-      const never = this.data.flights.map(([cause, from, to, what]) => ({ cause, from: name(from), to: name(to), what }));
-      return [...arriving, ...never.filter((flight) => sent(flight.cause))];
+      return [...arriving, ...this.never.filter((flight) => sent(flight.cause))];
     }
 
     /** The places of the steps that led to a message, the nearest first. */
@@ -91,5 +127,34 @@
     }
   }
 
-  window.Kubestep.Course = Course;
+  /** A step in words, as the list of steps beside a scene has them. */
+  function inWords({ n: number, p: sentence, e: effects }) {
+    return make("li", { value: number }, make("p", {}, sentence), effects.length ? make("ul", {}, ...effects.map((effect) => make("li", {}, effect))) : null);
+  }
+
+  /** The course of a session, step by step. `ask(line)` gives a promise of the answer to a line. */
+  class Followed {
+    constructor(ask) {
+      this.ask = ask;
+      this.course = null;
+      this.marks = [];
+    }
+
+    /** Brings the course to where the session stands: at the step with this number. Of several under way the last one counts. */
+    async follow(step) {
+      const turn = this.turn = (this.turn || 0) + 1;
+      // What lies before this step may have been drawn, whatever came behind it.
+      this.marks = this.marks.filter((mark) => mark.step <= step);
+      const mark = this.marks.at(-1);
+      const { value } = await this.ask(mark ? `scene ${mark.step} ${mark.digest}` : "scene");
+      if (turn !== this.turn || !value) return false;
+      if (value.told.anew) this.marks = [];
+      if (this.course) this.course.follow(value);
+      else this.course = new Course(value.scene);
+      this.marks.push({ step: value.told.step, digest: value.told.digest });
+      return true;
+    }
+  }
+
+  Object.assign(window.Kubestep, { Course, Followed });
 })();

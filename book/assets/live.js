@@ -1,10 +1,8 @@
 // A live session in the place of a scene: commands as at the prompt, answers as docs/json.md says.
 "use strict";
 (() => {
-  const { make, yaml, seconds, brief, title, survey } = window.Kubestep;
+  const { make, yaml, seconds, brief, title, sourceOf, Followed } = window.Kubestep;
 
-  /** What is drawn in any case; other kinds are if the scene has them. */
-  const KINDS = ["pod", "deployment", "replicaset", "service", "persistentvolumeclaim"];
   const EXAMPLES = ["step", "next", "until create pods request", "break pod/* condition=Ready:True", "continue", "back", "why",
     "explain", "pending", "kubectl get pods -o wide", "scale deployment/web --replicas=3", "delete pod NAME", "crash kube-controller-manager",
     "kill NAME", "choose e1", "hold e1", "help"];
@@ -15,13 +13,9 @@
       this.asked = [];
       this.history = [];
       this.place = 0;
-      this.state = { objects: {}, revision: {}, queues: {}, caches: {} };
       this.stop = null;
+      this.followed = new Followed((line) => this.ask(line));
       const { scenario, seed } = player.course.data;
-      const there = Object.keys(player.course.state(player.course.steps.length).objects);
-      const kinds = new Set([...KINDS, ...there.map((name) => name.split(" ")[0].toLowerCase())]);
-      // What the page asks on its own after each stop, to draw what is there.
-      this.question = `get ${[...kinds].join(",")} -o json`;
       this.number = player.course.steps[player.at - 1].number;
       this.build();
       // With other code the run is another one: its steps have other numbers.
@@ -118,38 +112,38 @@
         said, ...(stop.narration ? [make("p", { "class": "ks-said" }, stop.narration)] : []));
       const lines = facts.filter((fact) => fact.topic !== "stage").map((fact) => make("li", {}, `${fact.topic}: ${fact.text}`));
       for (const field of (change?.fields || []).slice(0, 6)) lines.push(make("li", {}, `${change.object}: ${field.path} is ${JSON.stringify(field.new)}`));
-      for (const one of waiting.slice(0, 4)) lines.push(make("li", {}, make("strong", {}, one.task), ` waits for ${one.awaits} (${one.file}:${one.line})`));
+      for (const one of waiting.slice(0, 4)) lines.push(make("li", {}, make("strong", {}, one.task), ` waits for ${brief(one.awaits)}`));
       const flights = stop.pending.map((one) => make("li", {}, make("button", { type: "button", title: `Deliver it now: choose ${one.event}`, click: () => this.send(`choose ${one.event}`) }, `${one.from}: ${brief(one.what)} → ${one.to}`)));
-      this.player.detail.replaceChildren(...(why ? [make("p", {}, `because of step ${why.step}: ${why.what}`)] : []), make("ul", {}, ...lines),
+      this.player.detail.replaceChildren(...(why ? [make("p", {}, `because of step ${why.step}: ${why.what}`)] : []), make("ul", {}, ...lines), this.code = make("div"),
         make("details", { "class": "ks-flights", open: true }, make("summary", {}, `In flight: ${stop.pending_total}; choose one to deliver it first`), make("ul", {}, ...flights)));
     }
 
-    /** Draws what is there now. Of several looks under way the last one counts. */
+    /** Draws what is there now. */
     async look() {
-      const number = this.looks = (this.looks || 0) + 1, event = this.stop?.event;
-      const { state } = await survey((line) => this.ask(line), this.question, event ? [event.from, event.to] : []);
-      if (number !== this.looks || this.ended) return;
-      this.state = state;
-      this.redraw(true);
+      if (!await this.followed.follow(this.stop?.step || 0) || this.ended) return;
+      const { course } = this.followed, step = course.steps.at(-1);
+      this.player.board.take(course);
+      this.draw(step && step.number === this.stop?.step);
+      if (step?.code && step.number === this.stop?.step) this.code.replaceChildren(await sourceOf(step.code));
     }
 
-    redraw(animate) {
-      const { map } = this.player;
-      const event = this.stop && { ...this.stop.event };
-      if (event && ["timer", "clock"].includes(event.from)) event.from = event.to;
-      map.show(this.state, event ? [...new Set([event.from, event.to])] : []);
-      map.draw(this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : [], event, animate);
+    draw(animate) {
+      const { course } = this.followed;
+      if (!course) return;
+      const flights = this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : course.never;
+      this.player.board.show(course.steps.length, flights, animate);
     }
 
     /** An object to look at and to edit. What is on its way is delivered; what has arrived says why. */
     inspect(what) {
       if (what?.message) return this.send(what.message.event ? `choose ${what.message.event}` : "why");
-      const { panel } = this.player, json = what?.object && this.state.objects[what.object];
-      panel.hidden = !what;
-      if (!what) return;
-      const close = this.player.closing();
+      const { panel } = this.player, { course } = this.followed;
+      panel.hidden = !what || !course;
+      if (panel.hidden) return;
+      const close = this.player.closing(), state = course.state(course.steps.length), json = state.objects[what.object];
       if (!json) {
-        panel.replaceChildren(close, title(what.component || what.object), make("p", {}, "Ask with a command: cache, queue, stack, pending, describe."));
+        const about = what.component ? this.player.component(what.component, state) : [title(what.object), make("p", {}, "It is not there now.")];
+        panel.replaceChildren(close, ...about);
         return;
       }
       const { status, ...rest } = json;

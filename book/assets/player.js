@@ -2,7 +2,7 @@
 // live sessions (engine.js).
 "use strict";
 (() => {
-  const { server, live, make, short, seconds, yaml, title, code, stale, views, Course, ClusterMap, Live } = window.Kubestep;
+  const { server, live, make, short, seconds, yaml, title, code, Course, Board, Live } = window.Kubestep;
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   // A step that the author tells of is played for as long as its words take to read.
   const PLAY_MS = 900, TOLD_MS = 1600, LETTER_MS = 42;
@@ -13,7 +13,9 @@
     constructor(section) {
       this.section = section;
       this.course = new Course(JSON.parse(section.querySelector("script").textContent));
-      this.words = this.course.words = [...section.querySelectorAll(".ks-steps li[value]")];
+      // A replay's words stand in its data, a scene's in the page.
+      if (!this.course.words.length) this.course.words = [...section.querySelectorAll(".ks-steps li[value]")];
+      this.words = this.course.words;
       this.told = this.words.flatMap((word, place) => (word.querySelector(":scope > .ks-said") ? [place + 1] : []));
       this.at = 0;
       this.timer = null;
@@ -24,12 +26,10 @@
     }
 
     build() {
-      const { data, steps } = this.course;
-      const actors = [...new Set(steps.flatMap((step) => [step.from, step.to]))];
-      const used = new Set(actors.map((actor) => actor.split("/").slice(1).join("/")));
-      for (const object of Object.values(this.course.state(steps.length).objects)) used.add(object.spec?.nodeName);
-      const nodes = data.nodes.filter((node) => data.nodes.length <= 4 || used.has(node)).slice(0, 12);
-      this.map = new ClusterMap(nodes, actors, (what) => this.open(what));
+      const { steps } = this.course;
+      this.course.state(steps.length);
+      this.board = new Board((what) => this.open(what), () => this.go(this.at, false));
+      this.board.take(this.course);
       const icon = (d) => make("svg", { viewBox: "0 0 16 16", "class": "ks-icon", "aria-hidden": "true" }, make("path", { d }));
       this.icons = { play: () => icon("M4 2l9 6-9 6z"), pause: () => icon("M3 2h3.5v12H3zM9.5 2H13v12H9.5z") };
       const button = (name, label, text, act) => make("button", { type: "button", "class": `ks-${name}`, title: label, "aria-label": label, click: act }, text);
@@ -53,29 +53,12 @@
       this.detail = make("div", { "class": "ks-detail" });
       this.panel = make("aside", { "class": "ks-panel", "aria-label": `Details of ${this.section.getAttribute("aria-label")}`, hidden: true });
       const player = this.root = this.section.querySelector(".ks-player");
-      this.near = make("div", { "class": "ks-near", tabindex: 0, hidden: true });
-      this.stage = make("div", { "class": "ks-stage" }, this.map.element, this.near);
-      player.append(bar, this.now, this.tabs(), this.stage, this.panel, this.detail);
+      player.append(bar, this.now, this.board.tabs, this.board.stage, this.panel, this.detail);
       player.tabIndex = 0;
       player.setAttribute("role", "group");
       player.setAttribute("aria-label", "Player. Arrow keys step, space plays, n goes to the next notification, w says why.");
       player.addEventListener("keydown", (event) => this.key(event));
-      new ResizeObserver(() => this.redraw(false)).observe(this.map.element);
       this.section.classList.add("ks-mounted");
-    }
-
-    /** From how near the cluster is seen: its map, or one of the views that have something to show. */
-    tabs() {
-      const offered = [{ name: "Cluster", says: "All processes, and what goes between them" }, ...views.filter((view) => view.has(this.course))];
-      const choose = (view) => {
-        this.view = view.draw && view;
-        for (const [at, tab] of [...this.choice.children].entries()) tab.setAttribute("aria-pressed", offered[at] === view);
-        this.go(this.at, false);
-      };
-      this.choice = make("div", { "class": "ks-views", role: "toolbar", "aria-label": "View" }, ...offered.map((view, n) => make("button", {
-        type: "button", title: view.says, "aria-pressed": String(n === 0), "data-like": `view ${view.name}`, click: () => choose(view),
-      }, view.name)));
-      return this.choice;
     }
 
     /** Gives words and picture the room that they need at most, so that nothing below moves from step to step. */
@@ -83,9 +66,9 @@
       const width = this.root.clientWidth;
       if (!width || width === this.held || this.live) return;
       this.held = width;
-      const at = this.at, view = this.view;
-      this.view = undefined;
-      this.stage.style.minHeight = this.now.style.minHeight = this.near.style.height = "";
+      const { at, board } = this, { view } = board;
+      board.view = null;
+      board.stage.style.minHeight = this.now.style.minHeight = board.near.style.height = "";
       const length = (word) => [...word.querySelectorAll(":scope > p")].reduce((sum, p) => sum + p.textContent.length, 0);
       const fill = (place) => Object.keys(this.course.state(place + 1).objects).length;
       const by = (measure) => this.words.map((word, place) => [measure(word, place), place]).sort(([a], [b]) => b - a).slice(0, TRIED / 3).map(([, place]) => place);
@@ -94,12 +77,12 @@
       for (const place of new Set([...by(length), ...by((_, at) => fill(at)), ...even])) {
         this.show(place + 1, false);
         words = Math.max(words, this.now.getBoundingClientRect().height);
-        picture = Math.max(picture, this.map.element.getBoundingClientRect().height);
+        picture = Math.max(picture, board.map.element.getBoundingClientRect().height);
       }
       // Half pixels would be told apart.
       this.now.style.minHeight = `${Math.ceil(words)}px`;
-      this.stage.style.minHeight = this.near.style.height = `${Math.ceil(picture)}px`;
-      this.view = view;
+      board.stage.style.minHeight = board.near.style.height = `${Math.ceil(picture)}px`;
+      board.view = view;
       this.show(at, false);
     }
 
@@ -141,7 +124,7 @@
 
     /** Goes to the step with this place, from 1. */
     go(at, animate = true) {
-      this.exchange(() => this.show(at, animate));
+      this.exchange(() => (this.live ? this.live.draw(false) : this.show(at, animate)));
     }
 
     show(at, animate) {
@@ -156,17 +139,8 @@
       const texts = [...word.querySelectorAll(":scope > p")].map((p) => p.cloneNode(true));
       this.now.replaceChildren(make("p", { "class": "ks-where" }, make("span", { "class": `ks-kind ks-kind-${step.kind}` }, step.kind), ` step ${step.number}`), ...texts);
       this.showDetail(step, word);
-      this.map.element.hidden = Boolean(this.view);
-      this.near.hidden = !this.view;
-      if (this.view) this.near.replaceChildren(this.view.draw(this.course, this.at, (what) => this.open(what)));
-      else this.map.show(this.course.state(this.at), [...new Set([step.from, step.to])], step.changes.map(({ object }) => object));
+      this.board.show(this.at, this.course.flights(this.at), animate && this.at === before + 1);
       if (this.shown) this.inspect(this.shown);
-      this.redraw(animate && this.at === before + 1);
-    }
-
-    redraw(animate) {
-      if (this.live) return this.live.redraw(animate);
-      if (!this.view) this.map.draw(this.course.flights(this.at), this.course.steps[this.at - 1], animate);
     }
 
     showDetail(step, word) {
@@ -233,15 +207,14 @@
     takeOver() {
       this.pause();
       this.inspect(null);
-      this.choice.firstChild.click();
-      this.choice.hidden = true;
+      this.board.choose(null);
       this.live = new Live(this);
     }
 
-    /** The scene as it was before somebody took over. */
+    /** The scene as it was before the reader took over. */
     giveBack() {
       this.live = null;
-      this.choice.hidden = false;
+      this.board.take(this.course);
       this.go(this.at, false);
     }
 
@@ -313,7 +286,7 @@
     }
 
     component(name, state) {
-      const homes = Object.entries(state.caches).filter(([actor]) => this.map.home(actor) === this.map.boxes.get(name));
+      const homes = Object.entries(state.caches).filter(([actor]) => this.board.map.home(actor) === this.board.map.boxes.get(name));
       const rows = homes.flatMap(([actor, cache]) => Object.entries(cache).filter(([, revision]) => revision).map(([object, revision]) => {
         const now = state.objects[object] ? state.revision[object] : null;
         const verdict = now === null ? "gone from etcd" : revision < now ? `etcd has ${now}` : "as in etcd";

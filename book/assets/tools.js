@@ -82,9 +82,21 @@
   function code({ excerpt: [file, first, line, texts], task, awaits }) {
     const lines = texts.map((text, n) => make("span", { "class": first + n === line ? "ks-here" : "" }, `${String(first + n).padStart(4)}  ${text}\n`));
     return make("details", { "class": "ks-source", open: true },
-      make("summary", {}, make("strong", {}, task), ` waits for ${awaits}`),
-      make("p", {}, `${file}:${line}`), make("pre", { tabindex: 0 }, ...lines));
+      make("summary", {}, make("strong", {}, task), ` waits for ${brief(awaits)}`),
+      make("p", {}, `${file}:${line}`), lines.length ? make("pre", { tabindex: 0 }, ...lines) : null);
   }
 
-  Object.assign(window.Kubestep, { make, component, merge, yaml, short, brief, seconds, counts, phase, isReady, title, code });
+  /** Lines before and after the one that waits. */
+  const AROUND = 4;
+  const files = new Map();
+  /** The same of a session in the page, whose sources lie beside it in the site. */
+  async function sourceOf(waits) {
+    const [file, , line, texts] = waits.excerpt, { from } = window.Kubestep;
+    if (texts.length) return code(waits);
+    if (!files.has(file)) files.set(file, fetch(from(`source/${file}`)).then((answer) => (answer.ok ? answer.text() : ""), () => ""));
+    const lines = (await files.get(file)).split("\n"), first = Math.max(1, line - AROUND);
+    return code({ ...waits, excerpt: [file, first, line, lines.length > 1 ? lines.slice(first - 1, line + AROUND) : []] });
+  }
+
+  Object.assign(window.Kubestep, { make, component, merge, yaml, short, brief, seconds, counts, phase, isReady, title, code, sourceOf });
 })();

@@ -2,11 +2,11 @@
 // what the answers say (docs/json.md). Nothing is sent anywhere: a link carries a session in its fragment.
 "use strict";
 (() => {
-  const { make, yaml, seconds, brief, component, survey, ClusterMap, InPage, from } = window.Kubestep;
+  const { make, yaml, seconds, brief, component, sourceOf, Followed, Board, InPage, from } = window.Kubestep;
   const by = (id) => document.getElementById(id);
   const FIRST = "deployment", KEPT = "kubestep-playground", KEPT_MAX = 1 << 20;
-  // What the map draws. What a scenario has besides is asked for by name.
-  const QUESTION = "get pod,deployment,replicaset,statefulset,daemonset,job,service,persistentvolumeclaim,node -A -o json";
+  // What a replay needs to be one file: styles, and the player with all that it draws.
+  const STYLES = ["kubestep.css", "playground.css"], SCRIPTS = ["engine.js", "tools.js", "course.js", "map.js", "views.js", "board.js", "player.js"];
 
   /** Text to and from what fits into a link. */
   const packed = async (text) => {
@@ -32,8 +32,6 @@
       this.asked = [];
       this.history = [];
       this.place = 0;
-      this.shown = { objects: {}, revision: {}, queues: {}, caches: {} };
-      this.sources = new Map();
       this.listen();
       this.start();
     }
@@ -57,7 +55,9 @@
       this.session?.close();
       this.asked = [];
       this.journal = "";
-      this.map = this.stop = null;
+      this.stop = null;
+      this.followed = new Followed((line) => this.ask(line));
+      this.board = new Board((what) => this.inspect(what), () => this.redraw(false));
       for (const id of ["pg-map", "pg-strip", "pg-now", "pg-flights", "pg-changes", "pg-code"]) by(id).replaceChildren();
       this.state("The cluster is loading …");
       const session = this.session = new InPage(open, {
@@ -77,6 +77,7 @@
       if (hello.text) this.say(`${hello.text}\n`);
       if (hello.step) this.ask("show").then((line) => this.arrive(line));
       else this.idle();
+      by("pg-map").replaceChildren(this.board.tabs, this.board.stage);
       this.look();
       by("pg-input").focus({ preventScroll: true });
     }
@@ -218,46 +219,28 @@
     }
 
     async code({ waiting, step }) {
-      const parts = await Promise.all(waiting.slice(0, 2).map(async (one) => {
-        const lines = (await this.source(one.file)).split("\n"), first = Math.max(1, one.line - 3);
-        const shown = lines.slice(first - 1, one.line + 3).map((line, n) => make("span", { "class": first + n === one.line ? "ks-here" : "" }, `${String(first + n).padStart(4)}  ${line}\n`));
-        return make("div", {}, make("p", {}, make("strong", {}, one.task), ` waits for ${brief(one.awaits)}`), make("p", { "class": "ks-where" }, `${one.file}:${one.line}`), shown.length > 1 ? make("pre", { tabindex: 0 }, ...shown) : null);
-      }));
+      const parts = await Promise.all(waiting.slice(0, 2).map(({ task, awaits, file, line }) => sourceOf({ task, awaits, excerpt: [file, line, line, []] })));
       if (this.stop?.step === step) by("pg-code").replaceChildren(...(parts.length ? parts : [make("p", {}, "No reconcile waits.")]));
     }
 
-    source(file) {
-      const fetched = () => fetch(from(`source/${file}`)).then((answer) => (answer.ok ? answer.text() : "")).catch(() => "");
-      if (!this.sources.has(file)) this.sources.set(file, fetched());
-      return this.sources.get(file);
-    }
-
-    /** Draws what is there now. Of several looks under way the last one counts. */
+    /** Draws what is there now. */
     async look() {
-      const number = this.looks = (this.looks || 0) + 1, event = this.stop?.event, { session } = this;
-      const { state, nodes } = await survey((line) => this.ask(line), QUESTION, event ? [event.from, event.to] : []);
-      if (number !== this.looks || session !== this.session) return;
-      this.shown = state;
-      if (this.nodes !== nodes.join() || !this.map) {
-        this.nodes = nodes.join();
-        this.map = new ClusterMap(nodes.slice(0, 6), [], (what) => this.inspect(what));
-        by("pg-map").replaceChildren(this.map.element);
-      }
+      const { followed, board } = this;
+      if (!await followed.follow(this.stop?.step || 0) || followed !== this.followed) return;
+      board.take(followed.course);
       this.redraw(true);
     }
 
     redraw(animate) {
-      if (!this.map) return;
-      const event = this.stop && { ...this.stop.event };
-      if (event && ["timer", "clock"].includes(event.from)) event.from = event.to;
-      const changed = [this.stop?.change, ...(this.stop?.also || [])].filter(Boolean).map(({ object }) => object);
-      this.map.show(this.shown, event ? [...new Set([event.from, event.to])] : [], changed);
-      this.map.draw(this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : [], event, animate);
+      const { course } = this.followed;
+      if (!course) return;
+      const flights = this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : course.never;
+      this.board.show(course.steps.length, flights, animate);
     }
 
     inspect(what) {
       if (what?.message) return this.send(what.message.event ? `choose ${what.message.event}` : "why");
-      const panel = by("pg-object"), json = what?.object && this.shown.objects[what.object];
+      const { course } = this.followed, panel = by("pg-object"), json = what?.object && course.state(course.steps.length).objects[what.object];
       panel.hidden = !json;
       if (!json) return;
       const close = () => { panel.hidden = true; by("pg-input").focus(); };
@@ -345,7 +328,7 @@
       });
       area.addEventListener("input", () => this.number());
       area.addEventListener("scroll", () => { by("pg-numbers").scrollTop = area.scrollTop; });
-      addEventListener("resize", () => this.redraw(false));
+      by("pg-replay").addEventListener("click", () => this.replay());
       this.edit("my.yaml", EXAMPLE);
     }
 
@@ -420,6 +403,20 @@
 
     // ---- sharing
 
+    /** All steps so far as a page of its own: one file, which needs neither this site nor a network. */
+    async replay() {
+      const { value } = await this.ask("scene");
+      const text = (name) => fetch(from(`assets/${name}`)).then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(`${name}: ${answer.status}`))));
+      if (!value?.scene.steps.length) return this.say("There is nothing to replay before the first step.\n", "pg-place");
+      try {
+        const [styles, scripts] = await Promise.all([STYLES, SCRIPTS].map((names) => Promise.all(names.map(text))));
+        download(`${this.hello.scenario}.html`, page(value.scene, styles.join("\n"), scripts.join("\n")), "text/html");
+        this.say(`The ${value.scene.steps.length} steps so far are saved as one page: ${this.hello.scenario}.html.\n`, "pg-place");
+      } catch (error) {
+        this.say(`The replay cannot be made: ${error.message}.\n`, "pg-error");
+      }
+    }
+
     async saved() {
       return JSON.parse(await this.session.ask("session")).text;
     }
@@ -430,6 +427,22 @@
       const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
       this.say(copied ? "The link is copied. It opens at this step.\n" : "The address of this page is the link now. It opens at this step.\n", "pg-place");
     }
+  }
+
+  /** A page with a scene and its player in it. Nothing of the data or the scripts can end the element that it stands in. */
+  function page(scene, styles, scripts) {
+    const plain = (text) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+    const title = `${scene.title}: steps ${scene.steps[0].n} to ${scene.steps.at(-1).n}`;
+    return `<!DOCTYPE html>
+<html lang="en" class="js"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${plain(title)}</title><style>${styles.replaceAll("</", "<\\/")}</style></head>
+<body class="pg-replay"><main><h1>${plain(title)}</h1>
+<section class="ks-scene" aria-label="${plain(title)}"><div class="ks-player"></div>
+<p class="ks-command">In the terminal: <code>kubestep step ${plain(scene.scenario)}${scene.seed ? ` --seed ${scene.seed}` : ""}</code></p>
+<script type="application/json">${JSON.stringify(scene).replaceAll("<", "\\u003c")}</script></section></main>
+<noscript><p>This replay is drawn by a script.</p></noscript>
+<script>${scripts.replaceAll("</script", "<\\/script")}</script></body></html>
+`;
   }
 
   const EXAMPLE = `apiVersion: apps/v1

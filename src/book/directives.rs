@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::block::{self, Block, Directive, Mistake};
-use super::scene::{self, Ask, Scene};
+use debugger::scene::Scene;
+
+use super::scene::{self, Ask};
 use super::{case, code, exercise, html, kind, leader, links, minutes, poster, quiz, svg, transcript};
 
 /// What directives need to know.

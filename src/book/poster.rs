@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use super::block::{Block, Mistake};
 use super::html;
-use super::scene::{Scene, Step};
 use super::svg::component;
+use debugger::scene::{Scene, Step};
 
 /// Width and height, in the proportion of A3 and A4.
 const PAGE: (usize, usize) = (1414, 1000);

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::html;
-use super::scene::{Scene, Step};
+use debugger::scene::{Scene, Step};
 use object::text::shortened;
 
 /// From one lifeline to the next.
@@ -98,8 +98,7 @@ pub fn sequence(scene: &Scene) -> String {
 }
 
 fn label(step: &Step) -> String {
-    let answer =
-        step.text.split(" Answer: ").nth(1).map_or(String::new(), |code| format!(" → {}", code.trim_end_matches('.')));
+    let answer = step.answer.map_or(String::new(), |code| format!(" → {code}"));
     let text = format!("{}{answer}", step.what);
     shortened(&text, TEXT).into_owned()
 }
@@ -108,10 +107,8 @@ fn label(step: &Step) -> String {
 fn objects_at_end(scene: &Scene) -> BTreeMap<String, Value> {
     let mut objects = scene.start.objects.clone();
     for change in scene.steps.iter().flat_map(|step| &step.changes) {
-        match &change.patch {
-            Some(patch) => json_patch::merge(objects.entry(change.object.clone()).or_insert(Value::Null), patch),
-            None => drop(objects.remove(&change.object)),
-        }
+        let before = objects.remove(&change.object);
+        objects.extend(change.after.of(before).map(|after| (change.object.clone(), after)));
     }
     objects
 }
@@ -210,10 +207,9 @@ pub fn conditions(scene: &Scene, pod: &str) -> Result<String, String> {
     };
     for step in &scene.steps {
         for change in step.changes.iter().filter(|change| change.object == chosen) {
-            let Some(patch) = &change.patch else { continue };
-            let object = now.entry(chosen.clone()).or_insert(Value::Null);
-            json_patch::merge(object, patch);
+            let Some(object) = change.after.of(now.remove(&chosen)) else { continue };
             versions.push((step.t_us, object.clone()));
+            now.insert(chosen.clone(), object);
         }
     }
     Ok(chart(&chosen, &versions))

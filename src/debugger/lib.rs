@@ -17,7 +17,7 @@
 //! - [`properties`]: what must hold in every run.
 //! - [`quiz`]: questions about what comes next. [`tour`]: a scenario's narration. [`case`]: whether a broken cluster is right
 //!   again.
-//! - [`record`]: a run as files.
+//! - [`record`]: a run as files. [`scene`]: a part of a run as pictures are drawn from it.
 //! - [`travel`]: going back, choices, branches.
 //! - [`source`]: the lines of code at which a component waits.
 //!
@@ -51,6 +51,7 @@ pub mod properties;
 pub mod quiet;
 pub mod quiz;
 pub mod record;
+pub mod scene;
 pub mod session;
 pub mod source;
 pub mod spine;

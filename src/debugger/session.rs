@@ -120,6 +120,14 @@ impl Session {
         self.digests.last().unwrap_or_default()
     }
 
+    /// The digest of the first `steps` steps, as far as digests were asked for; 0 before the first.
+    pub(super) fn digest_at(&self, steps: u64) -> Option<u64> {
+        match steps.checked_sub(1) {
+            None => Some(0),
+            Some(last) => self.digests.all().get(usize::try_from(last).ok()?).copied(),
+        }
+    }
+
     /// A step by its number.
     pub fn step(&self, id: StepId) -> Option<&Step> {
         self.history.get(usize::try_from(id.0.checked_sub(1)?).ok()?)

@@ -16,7 +16,7 @@ use super::commands::{self, Answer, Reply};
 use super::options::Options;
 use super::outside::{Journal, Nothing, Outside, Progress, UpTo, Watch};
 use super::view::View;
-use super::{Clock, Typed, What};
+use super::{Clock, Typed};
 
 /// Texts are so wide unless the face says otherwise.
 const WIDTH: usize = 100;
@@ -198,8 +198,7 @@ impl Stepper {
     /// # Errors
     /// What was wrong with it, and the way out.
     pub fn carry_out(&mut self, typed: &Typed) -> Reply {
-        // A face asks at each key, perhaps.
-        if matches!(typed.what, What::Complete(_)) {
+        if typed.is_a_faces() {
             return commands::run(self, typed);
         }
         let mut kept = self.note_elapsed();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use debugger::changes::{self, Changed};
 use debugger::compare::telling;
 use debugger::inspect;
+use debugger::scene::{Drawn, since};
 use debugger::spine::{self, STAGES};
 use debugger::stop::{self, How};
 use debugger::target::{self, Target};
@@ -44,6 +45,7 @@ pub fn told(stepper: &mut Stepper, typed: &Typed) -> Option<Value> {
         "stack" => Ok(json!({"topic": "stack", "tasks": stop::all_waiting(session)})),
         "cache" => cache(session, line),
         "queue" => queue(session, line),
+        "scene" => scene(&mut stepper.session, line),
         "solved" => Ok(json!({"topic": "solved", "solved": stepper.solved})),
         "print" => print::values(stepper, line).map(|values| json!({"topic": "print", "values": values})),
         "breakpoints" => Ok(breakpoints(session)),
@@ -60,6 +62,13 @@ fn step(session: &Session, step: &Step) -> Value {
     let head = describe::headline(&session.cluster.engine, &step.event);
     let t_ns = session.time(step.time).0;
     json!({"step": step.id.0, "t_ns": t_ns, "from": head.from, "what": head.what, "to": head.to})
+}
+
+/// What a page draws that has drawn the session as far as the line says.
+fn scene(session: &mut Session, line: &Line) -> Told {
+    let drawn = Drawn::read(&line.arguments())?;
+    let (told, scene) = since(session, drawn);
+    Ok(json!({"topic": "scene", "told": told, "scene": scene}))
 }
 
 fn why(session: &Session, line: &Line) -> Told {

@@ -71,6 +71,15 @@ impl Typed {
         Typed::read(&format!("{TYPE}{text}"))
     }
 
+    /// Whether a face asks it of its own accord, to draw or to complete something: it is no part of the session.
+    pub(super) fn is_a_faces(&self) -> bool {
+        match &self.what {
+            What::Complete(_) => true,
+            What::Command { command, .. } => ["peek", "scene"].contains(&command.names[0]),
+            _ => false,
+        }
+    }
+
     /// The line as it stood at its prompt, which may have been a shell's.
     pub fn at_its_prompt(&self) -> &str {
         match &self.what {
@@ -258,6 +267,7 @@ mod tests {
         assert_eq!(Typed::into_shell("ls").text, "type ls");
         assert_eq!(Typed::read("tim deploy/web").text, "timeline deploy/web");
         assert_eq!(Typed::read("type  ls ").at_its_prompt(), " ls ");
+        assert!(["complete st", "peek get pods", "scene"].iter().all(|line| Typed::read(line).is_a_faces()));
         assert!(Typed::read("crash kube-scheduler").acts() && !Typed::read("why").acts() && Typed::read("'").acts());
     }
 }

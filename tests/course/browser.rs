@@ -454,6 +454,22 @@ fn a_scene_is_taken_over_and_given_back() {
     page.until("document.querySelectorAll('.ks-chip').length >= 3");
     page.eval("[...document.querySelectorAll('.ks-live-bar button')].find((b) => b.textContent === 'Step').click()");
     page.until("document.querySelector('.ks-kind').textContent === 'notification'");
+    // The views of a scene are those of the session.
+    let see = |page: &mut Page, view: &str| {
+        page.eval(&format!(
+            "[...document.querySelectorAll('.ks-views button')].find((b) => b.textContent === '{view}').click()"
+        ));
+        page.until(
+            "!document.querySelector('.ks-near').hidden && document.querySelector('.ks-near').textContent.length > 20",
+        );
+        page.text("document.querySelector('.ks-near').textContent")
+    };
+    let request = see(&mut page, "Request");
+    assert!(request.contains("authorization") && request.contains("create pods/binding"), "{request}");
+    assert!(see(&mut page, "etcd").contains("Deployment web"));
+    assert!(see(&mut page, "Informer").contains("work queue"));
+    page.eval("[...document.querySelectorAll('.ks-views button')].find((b) => b.textContent === 'Cluster').click()");
+    page.until("document.querySelectorAll('.ks-chip').length >= 3");
     // A manifest is edited.
     page.eval(
         "[...document.querySelectorAll('.ks-chip')].find((chip) => chip.textContent.startsWith('Deployment')).click()",

@@ -132,7 +132,7 @@ fn answers_are_values_too() {
     let session = "step 18\nwhy\neffects 5\ntimeline\ntimeline deploy/web\ndiff\ndiff 1 40\nhistory deploy/web\n\
         who deploy/web\nexplain pod.status.phase\nexplain pod\nwhere\nhold kube-scheduler\npending\npending --all\n\
         stack\ncache kube-scheduler\nqueue kube-scheduler\nqueue kube-controller-manager\nbreak pod\nbreakpoints\n\
-        choices\ngoto 20\nunbreak\ncrash kube-scheduler\nstepi 30\nbranches\ncompare 1\n";
+        choices\ngoto 20\nunbreak\ncrash kube-scheduler\nstepi 30\nbranches\ncompare 1\nscene\n";
     let answered = lines(&["step", "deployment", "--json"], session.as_bytes());
     let mut topics = Vec::new();
     for line in &answered {
@@ -143,7 +143,7 @@ fn answers_are_values_too() {
     }
     topics.dedup();
     let all = "why effects timeline diff history who explain where pending stack cache queue breakpoints choices \
-        branches compare";
+        branches compare scene";
     assert_eq!(topics, all.split_whitespace().collect::<Vec<_>>());
     let of = |command: &str| answered.iter().find(|line| line["command"] == command).expect("it was typed");
     // Names and numbers in a value are in the text: one does not know what the other does not.

@@ -1,7 +1,8 @@
 //! The HTML of a scene. Without a script it is a list of steps and a diagram; the player finds its data beside them.
 
 use super::super::{html, svg};
-use super::{Scene, Step, data};
+use debugger::scene::data::{self, Words};
+use debugger::scene::{Scene, Step};
 
 /// A scene as HTML in one line. Its title is also where links lead to it: `scene-a-pod-is-deleted`.
 pub fn html(scene: &Scene, title: &str) -> String {
@@ -21,7 +22,8 @@ pub fn html(scene: &Scene, title: &str) -> String {
         diagram = svg::sequence(scene),
         count = scene.steps.len(),
         seed = if scene.seed == 0 { String::new() } else { format!(" --seed {}", scene.seed) },
-        data = data::json(scene),
+        // Nothing in it can end the element that it stands in.
+        data = data::json(scene, Words::Beside).to_string().replace('<', "\\u003c"),
     )
 }
 

@@ -1,16 +1,11 @@
 //! From a session to a scene.
 
-use serde_json::{Map, Value};
-
 use cluster::scenario::Scenario;
 use debugger::breakpoint::Breakpoints;
-use debugger::facts::{Class, Facts};
-use debugger::{Session, StopAt, describe, source};
-use engine::{self, Note, Queued, StepId, What};
+use debugger::facts::Facts;
+use debugger::scene::{Scene, Start, of_step, under_way};
+use debugger::{Session, StopAt, source};
 use kubestep::cli::sources::Disk;
-use object::{Kind, Object};
-
-use super::{Cached, Change, Code, Flight, How, Moved, Scene, Start, Step, words};
 
 /// So many steps at most may lie before the end of a scene.
 const STEPS_MAX: u64 = 100_000;
@@ -44,7 +39,7 @@ pub fn record(ask: &Ask) -> Result<Scene, String> {
         title: session.scenario().title.clone(),
         seed: session.scenario().seed,
         nodes: session.cluster.config().nodes.iter().map(|node| node.name.clone()).collect(),
-        start: start(&session),
+        start: Start::of(&session, session.history().len() as u64),
         ..Scene::default()
     };
     let mut end = Condition::read(&session, &ask.to)?;
@@ -55,7 +50,7 @@ pub fn record(ask: &Ask) -> Result<Scene, String> {
     while let Some(number) = advance(&mut session) {
         let current = session.current().filter(|step| !step.event.background);
         if let Some(current) = current {
-            let mut step = step(&session, current);
+            let mut step = of_step(&session, current);
             let mut unsaid = None;
             for (condition, text, written) in &mut captions {
                 if text.is_some() && condition.as_mut().is_none_or(|c| c.holds(&session, current)) {
@@ -86,7 +81,7 @@ pub fn record(ask: &Ask) -> Result<Scene, String> {
     if let Some((_, _, condition)) = captions.iter().find(|(_, text, _)| text.is_some()) {
         return Err(format!("no step of this scene is one in which this holds: {condition}"));
     }
-    scene.under_way = under_way(&session, &scene);
+    scene.under_way = under_way(&session, scene.steps.first().map_or(0, |step| step.number));
     Ok(scene)
 }
 
@@ -135,171 +130,9 @@ impl Condition {
     }
 }
 
-/// Kinds that fill the store and tell nothing.
-const LEFT_OUT: &[Kind] = &[Kind::Event, Kind::Lease, Kind::ServiceAccount];
-
-/// What is there before the first step.
-fn start(session: &Session) -> Start {
-    let namespace = &session.scenario().namespace;
-    let mut start = Start::default();
-    for (_, entry) in session.cluster.engine.server.api.store.prefix("/registry/") {
-        let object = &entry.value;
-        let root = object.name() == "kube-root-ca.crt" || object.name() == "kubernetes";
-        if object.namespace() == namespace && !root && !LEFT_OUT.contains(&object.kind()) {
-            start.objects.insert(describe::name(object), bare(object));
-        }
-    }
-    for note in session.history().iter().flat_map(|step| &step.notes) {
-        let Note::Queue { queue, key, how } = note else { continue };
-        let entry = (queue.to_string(), key.as_str().to_owned());
-        start.queues.retain(|known| *known != entry);
-        if matches!(how, Queued::Added) {
-            start.queues.push(entry);
-        }
-    }
-    // The scheduler says what comes into its queue. What it took out again is bound to a node, or gone.
-    let waits =
-        |key: &str| start.objects.get(&format!("Pod {key}")).is_some_and(|pod| pod.pointer("/spec/nodeName").is_none());
-    start.queues.retain(|(queue, key)| queue != "kube-scheduler" || waits(key));
-    start
-}
-
-/// An object without what no reader looks at.
-fn bare(object: &Object) -> Value {
-    let mut json = object.to_json();
-    if let Some(Value::Object(metadata)) = json.get_mut("metadata") {
-        metadata.remove("managedFields");
-    }
-    json
-}
-
-/// What turns `old` into `new`, as a JSON merge patch.
-fn patch(old: &Value, new: &Value) -> Value {
-    let (Value::Object(before), Value::Object(after)) = (old, new) else { return new.clone() };
-    let mut out = Map::new();
-    for key in before.keys().filter(|key| !after.contains_key(*key)) {
-        out.insert(key.clone(), Value::Null);
-    }
-    for (key, value) in after {
-        match before.get(key) {
-            Some(same) if same == value => {}
-            Some(other) => drop(out.insert(key.clone(), patch(other, value))),
-            None => drop(out.insert(key.clone(), value.clone())),
-        }
-    }
-    Value::Object(out)
-}
-
-fn step(session: &Session, step: &engine::Step) -> Step {
-    let engine = &session.cluster.engine;
-    let (from, to) = (engine.name(step.event.from).to_owned(), engine.name(step.event.to).to_owned());
-    let what = describe::headline(engine, &step.event).what;
-    let mut out = Step {
-        number: step.id.0,
-        t_us: session.time(step.time).0 / 1_000,
-        class: Class::of(&step.event.what).name(),
-        from,
-        to,
-        code: code(session, step, &what),
-        what,
-        cause: step.event.cause.0,
-        text: String::new(),
-        effects: Vec::new(),
-        stages: Vec::new(),
-        answer: None,
-        caption: None,
-        changes: Vec::new(),
-        caches: Vec::new(),
-        queues: Vec::new(),
-    };
-    for note in &step.notes {
-        match note {
-            Note::Stage { name, detail } => out.stages.push((name, detail.clone())),
-            Note::Answered { code, .. } => out.answer = Some(*code),
-            Note::Stored { revision, old, new, .. } => {
-                out.changes.extend(change(*revision, old.as_ref(), new.as_ref()))
-            }
-            Note::Cache { actor, kind, key, new, .. } => out.caches.push(Cached {
-                actor: engine.name(*actor).to_owned(),
-                object: format!("{kind} {key}"),
-                revision: new.as_ref().map_or(0, Object::revision),
-            }),
-            Note::Queue { queue, key, how } => {
-                let how = match how {
-                    Queued::Added => How::Added,
-                    Queued::Taken => How::Taken,
-                    Queued::Done => How::Done,
-                    Queued::Later(_) => How::Later,
-                    Queued::AlreadyQueued | Queued::WhileProcessing => continue,
-                };
-                out.queues.push(Moved { queue: queue.to_string(), key: key.as_str().to_owned(), how });
-            }
-            _ => {}
-        }
-    }
-    if let Some(stop) = session.stop() {
-        out.text = words::sentence(&stop, out.answer);
-        out.effects = words::effects(&stop, &out.changes);
-    }
-    out
-}
-
-fn change(revision: u64, old: Option<&Object>, new: Option<&Object>) -> Option<Change> {
-    let object = new.or(old)?;
-    if LEFT_OUT.contains(&object.kind()) {
-        return None;
-    }
-    let before = old.map_or(Value::Null, bare);
-    let patch = new.map(|new| patch(&before, &bare(new)));
-    Some(Change { object: describe::name(object), revision, patch })
-}
-
-/// Where whoever acts has come to: the task that ran in this step; of a request, the line that sent it.
-fn code(session: &Session, step: &engine::Step, what: &str) -> Option<Code> {
-    let background =
-        |code: &Code| session.cluster.engine.tasks().any(|task| task.is_background() && *task.label == *code.task);
-    let sender = match &step.event.what {
-        What::Request { .. } | What::Rpc { .. } => session.step(step.event.cause),
-        _ => None,
-    };
-    let acts = waits(step).into_iter().rfind(|code| !background(code));
-    acts.or_else(|| waits(sender?).into_iter().rfind(|code| code.awaits == what))
-}
-
-/// The lines at which tasks stopped in a step.
-fn waits(step: &engine::Step) -> Vec<Code> {
-    let waits = step.notes.iter().filter_map(|note| match note {
-        Note::Waits { task, at, awaits, .. } => Some(Code {
-            task: task.to_string(),
-            awaits: awaits.to_string(),
-            file: at.file.replace('\\', "/"),
-            line: at.line,
-        }),
-        _ => None,
-    });
-    waits.collect()
-}
-
-/// What was sent in the scene and has not arrived.
-fn under_way(session: &Session, scene: &Scene) -> Vec<Flight> {
-    let engine = &session.cluster.engine;
-    let first = scene.steps.first().map_or(0, |step| step.number);
-    let pending = engine.pending().filter(|event| !event.background && event.cause >= StepId(first));
-    let timer = |what: &What| matches!(what, What::Wake { .. } | What::Resume { .. });
-    pending
-        .filter(|event| !timer(&event.what))
-        .map(|event| Flight {
-            cause: event.cause.0,
-            from: engine.name(event.from).to_owned(),
-            to: engine.name(event.to).to_owned(),
-            what: describe::headline(engine, event).what,
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use debugger::scene::Step;
 
     use super::*;
 
@@ -338,16 +171,6 @@ mod tests {
         assert_eq!(scene.steps.iter().filter(|step| step.caption.is_some()).count(), 2);
         let error = said(captions.into_iter().rev().collect()).expect_err("the binding does not");
         assert!(error.ends_with("the one in which create pods/binding request does: create pods request"), "{error}");
-    }
-
-    #[test]
-    fn a_patch_turns_one_version_into_the_next() {
-        let (old, new) = (json!({"a": {"b": 1, "c": [1]}, "d": 1}), json!({"a": {"b": 2, "c": [1]}, "e": 1}));
-        let patch = patch(&old, &new);
-        assert_eq!(patch, json!({"a": {"b": 2}, "d": null, "e": 1}));
-        let mut patched = old;
-        json_patch::merge(&mut patched, &patch);
-        assert_eq!(patched, new);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Help, the hints of a case, options, and the end.
 
+use debugger::scene::Drawn;
+
 use super::super::case;
 use super::super::options;
 use super::super::wrap::folded;
@@ -44,6 +46,18 @@ pub const GROUP: Group = Group {
                     return Err("write for example: peek get pods".to_owned());
                 }
                 Ok(stepper.session.read(&words))
+            }),
+        },
+        Command {
+            names: &["scene"],
+            usage: "scene [STEP DIGEST]",
+            takes: &[],
+            about: "the steps since that one, for pages",
+            more: "For editors and pages: with --json its value is what the course's scenes are drawn from.\n",
+            run: Says(|stepper, line| {
+                let drawn = Drawn::read(&line.arguments())?;
+                let steps = stepper.session.history().len() as u64;
+                Ok(format!("{} steps\n", steps.saturating_sub(drawn.map_or(0, |drawn| drawn.step))))
             }),
         },
         Command {

@@ -1,9 +1,10 @@
 //! A step in sentences: what a reader without pictures gets.
 
-use debugger::diff::FieldChange;
-use debugger::stop::{How, Stop};
 use object::text::shortened;
 use serde_json::Value;
+
+use super::super::diff::FieldChange;
+use super::super::stop::{How, Stop};
 
 /// So many changed fields are told.
 const FIELDS: usize = 4;

@@ -1,26 +1,27 @@
 //! A scene as the player reads it: JSON in which every name stands once.
 //!
 //! ```text
-//! {"v": 1, "scenario": …, "seed": …, "nodes": [name…],
+//! {"v": 1, "scenario": …, "title": …, "seed": …, "nodes": [name…],
 //!  "names": [text…],                    everything below that is marked * is a place in this list
 //!  "objects": {name: object},           before the first step
 //!  "queues": [[queue*, key*]…],
 //!  "code": [[file, first line, line, [text…]]…],
 //!  "steps": [{"n": number, "t": microseconds, "k": class*, "f": from*, "o": to*, "w": what, "y": the number of its cause,
 //!             "x": [[object*, revision, patch]…], "c": [[actor*, object*, revision]…], "q": [[queue*, key*, how]…],
-//!             "l": [code, task*, awaits*], "s": [[stage*, decision*]…], "a": status code}…],
+//!             "l": [code, task*, awaits*], "s": [[stage*, decision*]…], "a": status code,
+//!             "p": a sentence, "e": [effect…]}…],
 //!  "flights": [[cause, from*, to*, what]…]}
 //! ```
-//! `how` is 0 for a key that was added, 1 taken, 2 done with, 3 to be added later. What a step is in words, and what the
-//! author says of it, stands in the page already.
+//! A `patch` is null for an object that is gone, a JSON merge patch, or `[object]` with a whole object. `how` is 0 for a key
+//! that was added, 1 taken, 2 done with, 3 to be added later. What a step is in words (`p`, `e`) stands in the course's pages
+//! already, and so does what the author says of it: there it is left out here.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use debugger::source;
-
-use super::{How, Scene, Step};
+use super::super::source;
+use super::{After, How, Scene, Step};
 
 /// Lines of code before and after the one that waits.
 const AROUND: u32 = 4;
@@ -65,20 +66,30 @@ impl Excerpts {
     }
 }
 
-/// The scene as JSON that can stand in a page's script element.
-pub fn json(scene: &Scene) -> String {
+/// Where a reader finds what a step is in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// In the scene.
+    Within,
+    /// In the page around it.
+    Beside,
+}
+
+/// The scene as JSON.
+pub fn json(scene: &Scene, words: Words) -> Value {
     let (mut names, mut code) = (Names::default(), Excerpts::default());
     let queues: Vec<Value> =
         scene.start.queues.iter().map(|(queue, key)| json!([names.place(queue), names.place(key)])).collect();
-    let steps: Vec<Value> = scene.steps.iter().map(|one| step(one, &mut names, &mut code)).collect();
+    let steps: Vec<Value> = scene.steps.iter().map(|one| step(one, words, &mut names, &mut code)).collect();
     let flights: Vec<Value> = scene
         .under_way
         .iter()
         .map(|flight| json!([flight.cause, names.place(&flight.from), names.place(&flight.to), flight.what]))
         .collect();
-    let value = json!({
+    json!({
         "v": 1,
         "scenario": scene.scenario,
+        "title": scene.title,
         "seed": scene.seed,
         "nodes": scene.nodes,
         "names": names.list,
@@ -87,12 +98,10 @@ pub fn json(scene: &Scene) -> String {
         "code": code.list,
         "steps": steps,
         "flights": flights,
-    });
-    // Nothing in it can end the element that it stands in.
-    value.to_string().replace('<', "\\u003c")
+    })
 }
 
-fn step(step: &Step, names: &mut Names, code: &mut Excerpts) -> Value {
+fn step(step: &Step, words: Words, names: &mut Names, code: &mut Excerpts) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
     put("n", json!(step.number));
@@ -103,7 +112,7 @@ fn step(step: &Step, names: &mut Names, code: &mut Excerpts) -> Value {
     put("w", json!(step.what));
     put("y", json!(step.cause));
     let changes: Vec<Value> =
-        step.changes.iter().map(|change| json!([names.place(&change.object), change.revision, change.patch])).collect();
+        step.changes.iter().map(|one| json!([names.place(&one.object), one.revision, after(&one.after)])).collect();
     let caches: Vec<Value> = step
         .caches
         .iter()
@@ -137,5 +146,17 @@ fn step(step: &Step, names: &mut Names, code: &mut Excerpts) -> Value {
     if let Some(at) = &step.code {
         put("l", json!([code.place(&at.file, at.line), names.place(&at.task), names.place(&at.awaits)]));
     }
+    if words == Words::Within {
+        put("p", json!(step.text));
+        put("e", json!(step.effects));
+    }
     Value::Object(out)
+}
+
+fn after(after: &After) -> Value {
+    match after {
+        After::Gone => Value::Null,
+        After::Patched(patch) => patch.clone(),
+        After::Whole(object) => json!([object]),
+    }
 }

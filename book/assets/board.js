@@ -1,0 +1,80 @@
+// The picture of a course (course.js): its map, or one of the views from nearer by, as the reader chooses. Scenes, live sessions
+// and the playground all have one.
+"use strict";
+(() => {
+  const { make, views, ClusterMap } = window.Kubestep;
+  // So many nodes are drawn; of a large cluster those that have to do with the scene.
+  const NODES = 12, FEW = 4;
+
+  class Board {
+    /** `chosen` is told of an object, a component or a message that was clicked; `viewed`, that another view was chosen. */
+    constructor(chosen, viewed) {
+      this.chosen = chosen;
+      this.viewed = viewed;
+      this.view = null;
+      this.tabs = make("div", { "class": "ks-views", role: "toolbar", "aria-label": "View" });
+      this.near = make("div", { "class": "ks-near", tabindex: 0, hidden: true });
+      this.stage = make("div", { "class": "ks-stage" }, this.near);
+      new ResizeObserver(() => this.redraw?.(false)).observe(this.stage);
+    }
+
+    /** Whose picture it is. A course that has grown is taken again: it may have other nodes, and more to show. */
+    take(course) {
+      this.course = course;
+      const nodes = drawn(course), like = ClusterMap.boxes(nodes, course.actors);
+      if (this.like !== like) {
+        this.like = like;
+        const map = new ClusterMap(nodes, course.actors, (what) => this.chosen(what));
+        map.element.hidden = Boolean(this.view);
+        if (this.map) this.map.element.replaceWith(map.element);
+        else this.stage.prepend(map.element);
+        this.map = map;
+      }
+      this.offer();
+    }
+
+    /** The views that have something to show. */
+    offer() {
+      const offered = [{ name: "Cluster", says: "All processes, and what goes between them" }, ...views.filter((view) => view === this.view || view.has(this.course))];
+      const names = offered.map(({ name }) => name).join();
+      if (names === this.offered) return;
+      this.offered = names;
+      this.tabs.replaceChildren(...offered.map((view) => make("button", {
+        type: "button", title: view.says, "data-like": `view ${view.name}`, click: () => this.choose(view.draw ? view : null),
+      }, view.name)));
+      this.mark();
+    }
+
+    choose(view) {
+      this.view = view;
+      this.mark();
+      this.viewed();
+    }
+
+    mark() {
+      for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.textContent === (this.view?.name || "Cluster")));
+    }
+
+    /** Shows what is there after so many steps, and what is under way. `animate`: the last message moves. */
+    show(at, flights, animate) {
+      const step = this.course.steps[at - 1];
+      this.map.element.hidden = Boolean(this.view);
+      this.near.hidden = !this.view;
+      if (this.view && step) this.near.replaceChildren(this.view.draw(this.course, at, (what) => this.chosen(what)));
+      else if (this.view) this.near.replaceChildren(make("p", { "class": "ks-none" }, "Nothing has happened so far."));
+      else this.map.show(this.course.state(at), step ? [...new Set([step.from, step.to])] : [], step ? step.changes.map(({ object }) => object) : []);
+      this.redraw = (moves) => { if (!this.view) this.map.draw(flights, step, moves); };
+      this.redraw(animate);
+    }
+  }
+
+  function drawn({ data, steps, actors, ...course }) {
+    if (data.nodes.length <= FEW) return data.nodes;
+    const used = new Set(actors.map((actor) => actor.split("/").slice(1).join("/")));
+    for (const state of [course.states[0], course.states.at(-1)]) for (const object of Object.values(state.objects)) used.add(object.spec?.nodeName);
+    const some = data.nodes.filter((node) => used.has(node));
+    return (steps.length ? some : data.nodes).slice(0, NODES);
+  }
+
+  window.Kubestep.Board = Board;
+})();
