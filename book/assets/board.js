@@ -21,10 +21,8 @@
     /** Whose picture it is. A course that has grown is taken again: it may have other nodes, and more to show. */
     take(course) {
       this.course = course;
-      const nodes = drawn(course), like = ClusterMap.boxes(nodes, course.actors);
-      if (this.like !== like) {
-        this.like = like;
-        const map = new ClusterMap(nodes, course.actors, (what) => this.chosen(what));
+      const map = new ClusterMap(drawn(course), course.actors, (what) => this.chosen(what));
+      if (this.map?.like !== map.like) {
         map.element.hidden = Boolean(this.view);
         if (this.map) this.map.element.replaceWith(map.element);
         else this.stage.prepend(map.element);

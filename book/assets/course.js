@@ -140,19 +140,22 @@
       this.marks = [];
     }
 
-    /** Brings the course to where the session stands: at the step with this number. Of several under way the last one counts. */
+    /**
+     * Brings the course to where the session stands, which came by the step with this number. Gives that step's number, or
+     * nothing if it was asked again meanwhile.
+     */
     async follow(step) {
       const turn = this.turn = (this.turn || 0) + 1;
       // What lies before this step may have been drawn, whatever came behind it.
       this.marks = this.marks.filter((mark) => mark.step <= step);
       const mark = this.marks.at(-1);
       const { value } = await this.ask(mark ? `scene ${mark.step} ${mark.digest}` : "scene");
-      if (turn !== this.turn || !value) return false;
+      if (turn !== this.turn || !value) return undefined;
       if (value.told.anew) this.marks = [];
       if (this.course) this.course.follow(value);
       else this.course = new Course(value.scene);
       this.marks.push({ step: value.told.step, digest: value.told.digest });
-      return true;
+      return value.told.step;
     }
   }
 

@@ -98,12 +98,13 @@
       this.busy();
       if (then) return then(answer);
       this.say((answer.printed || "") + (answer.text || "") + (answer.message ? `${answer.message}\n` : ""));
-      if (answer.kind === "stop") this.arrive(answer);
+      this.arrive(answer);
       this.look();
     }
 
     /** A stop, in the words of the scene. */
     arrive(stop) {
+      if (stop.kind !== "stop") return;
       this.stop = stop;
       const { event, facts, waiting, change, why } = stop;
       const said = make("p", {}, `${event.from}: ${event.what} → ${event.to}`);
@@ -120,7 +121,10 @@
 
     /** Draws what is there now. */
     async look() {
-      if (!await this.followed.follow(this.stop?.step || 0) || this.ended) return;
+      const came = await this.followed.follow(this.stop?.step || 0);
+      if (came === undefined || this.ended) return;
+      // Some commands go on and stop at nothing.
+      if (came && came !== this.stop?.step) this.arrive(await this.ask("show"));
       const { course } = this.followed, step = course.steps.at(-1);
       this.player.board.take(course);
       this.draw(step && step.number === this.stop?.step);

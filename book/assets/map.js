@@ -31,12 +31,8 @@
         clients.append(this.box("others", this.others.length > 2 ? "others" : this.others.join(", ")));
       }
       this.element.append(clients, hub, row, this.arrows, this.pill);
-    }
-
-    /** Which boxes a map of these has: two that say the same are the same. */
-    static boxes(nodes, actors) {
-      const inBoxes = (actor) => /^(user|kube-controller-manager|kube-scheduler)$|-controller$/.test(actor.split("/")[0]) || nodes.includes(actor.split("/").slice(1).join("/"));
-      return JSON.stringify([nodes, [...new Set(actors.filter((actor) => !inBoxes(actor)).map((actor) => (actor.startsWith("kube-apiserver") ? actor : actor.split("/")[0])))].sort()]);
+      /** Two maps of which this is the same have the same boxes. */
+      this.like = JSON.stringify([nodes, servers, this.others]);
     }
 
     box(name, title) {

@@ -132,7 +132,7 @@
       if (answer.narration) this.say(`${answer.narration}\n`, "pg-told");
       if (answer.kind === "question") this.question(answer);
       if (answer.kind === "end") return;
-      if (answer.kind === "stop") this.arrive(answer);
+      this.arrive(answer);
       this.look();
     }
 
@@ -226,7 +226,10 @@
     /** Draws what is there now. */
     async look() {
       const { followed, board } = this;
-      if (!await followed.follow(this.stop?.step || 0) || followed !== this.followed) return;
+      const came = await followed.follow(this.stop?.step || 0);
+      if (came === undefined || followed !== this.followed) return;
+      // Some commands go on and stop at nothing.
+      if (came && came !== this.stop?.step) this.arrive(await this.ask("show"));
       board.take(followed.course);
       this.redraw(true);
     }
