@@ -2,7 +2,7 @@
 // live sessions (engine.js).
 "use strict";
 (() => {
-  const { server, live, make, short, seconds, yaml, title, code, Course, Board, Live } = window.Kubestep;
+  const { server, live, make, short, seconds, yaml, title, code, Course, Board, Live, Predictions } = window.Kubestep;
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   // A step that the author tells of is played for as long as its words take to read.
   const PLAY_MS = 900, TOLD_MS = 1600, LETTER_MS = 42;
@@ -33,6 +33,7 @@
       const icon = (d) => make("svg", { viewBox: "0 0 16 16", "class": "ks-icon", "aria-hidden": "true" }, make("path", { d }));
       this.icons = { play: () => icon("M4 2l9 6-9 6z"), pause: () => icon("M3 2h3.5v12H3zM9.5 2H13v12H9.5z") };
       const button = (name, label, text, act) => make("button", { type: "button", "class": `ks-${name}`, title: label, "aria-label": label, click: act }, text);
+      this.predictions = new Predictions(this);
       this.playing = button("play", "Play (space)", this.icons.play(), () => this.toggle());
       const ticks = make("span", { "class": "ks-ticks", "aria-hidden": "true" }, ...this.told.map((at) => make("i", { style: `left:${steps.length > 1 ? 100 * (at - 1) / (steps.length - 1) : 0}%` })));
       this.range = make("input", { type: "range", min: 1, max: steps.length, value: 1, "aria-label": "Step of the scene", input: () => this.go(Number(this.range.value), false) });
@@ -41,11 +42,11 @@
         button("home", "First step (Home)", icon("M3 2h2v12H3zM13 2v12L6 8z"), () => this.go(1)),
         button("back", "Back (left arrow)", icon("M12 2v12L3 8z"), () => this.go(this.at - 1)),
         this.playing,
-        ...(this.told.length ? [button("told", "To the next step that is told of (t)", "Next", () => this.toTold())] : []),
-        button("step", "Step (right arrow)", "Step", () => this.go(this.at + 1)),
+        ...(this.told.length ? [button("told", "To the next step that is told of (t)", "Next", () => this.predictions.ask() || this.toTold())] : []),
+        button("step", "Step (right arrow)", "Step", () => this.forward()),
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
-        make("span", { "class": "ks-slider" }, this.range, ticks), this.count);
+        make("span", { "class": "ks-slider" }, this.range, ticks), this.count, this.predictions.button);
       if (live) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()));
       if (server) bar.append(this.offer());
       this.bar = bar;
@@ -99,11 +100,12 @@
       if (event.target === this.whose) return event.stopPropagation();
       const slides = event.target === this.range, pressed = event.target.closest("button, summary");
       const acts = {
-        "ArrowRight": () => this.go(this.at + 1), "ArrowLeft": () => this.go(this.at - 1), "Home": () => this.go(1),
-        "End": () => this.go(this.course.steps.length), "n": () => this.toNotification(), "t": () => this.toTold(),
+        "ArrowRight": () => this.forward(), "ArrowLeft": () => this.go(this.at - 1), "Home": () => this.go(1),
+        "End": () => this.go(this.course.steps.length), "n": () => this.toNotification(), "t": () => this.predictions.ask() || this.toTold(),
         "w": () => this.open({ message: this.course.steps[this.at - 1] }),
         " ": pressed ? null : () => this.toggle(), "Escape": this.panel.hidden ? null : () => this.close(),
       };
+      for (const [n] of (this.predictions.open?.choices || []).entries()) acts[n + 1] = () => this.predictions.take(n);
       const act = acts[event.key];
       // mdBook turns pages with the arrow keys.
       if (event.key.startsWith("Arrow")) event.stopPropagation();
@@ -122,6 +124,11 @@
       (same || this.root).focus({ preventScroll: true });
     }
 
+    /** A step on, or a question about it. */
+    forward() {
+      if (!this.predictions.ask()) this.go(this.at + 1);
+    }
+
     /** Goes to the step with this place, from 1. */
     go(at, animate = true) {
       this.exchange(() => (this.live ? this.live.draw(false) : this.show(at, animate)));
@@ -131,6 +138,7 @@
       const end = this.course.steps.length;
       const before = this.at;
       this.at = Math.max(1, Math.min(end, at));
+      this.predictions.open = null;
       if (this.at === end) this.pause();
       const step = this.course.steps[this.at - 1], word = this.words[this.at - 1];
       this.range.value = this.at;

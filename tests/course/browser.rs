@@ -452,8 +452,6 @@ fn a_scene_is_taken_over_and_given_back() {
     page.key("Enter");
     page.until("document.querySelector('.ks-now').textContent.includes('create pods/binding')");
     page.until("document.querySelectorAll('.ks-chip').length >= 3");
-    page.eval("[...document.querySelectorAll('.ks-live-bar button')].find((b) => b.textContent === 'Step').click()");
-    page.until("document.querySelector('.ks-kind').textContent === 'notification'");
     // The views of a scene are those of the session.
     let see = |page: &mut Page, view: &str| {
         page.eval(&format!(
@@ -469,7 +467,8 @@ fn a_scene_is_taken_over_and_given_back() {
     assert!(see(&mut page, "etcd").contains("Deployment web"));
     assert!(see(&mut page, "Informer").contains("work queue"));
     page.eval("[...document.querySelectorAll('.ks-views button')].find((b) => b.textContent === 'Cluster').click()");
-    page.until("document.querySelectorAll('.ks-chip').length >= 3");
+    page.eval("[...document.querySelectorAll('.ks-live-bar button')].find((b) => b.textContent === 'Step').click()");
+    page.until("document.querySelector('.ks-kind').textContent === 'notification'");
     // A manifest is edited.
     page.eval(
         "[...document.querySelectorAll('.ks-chip')].find((chip) => chip.textContent.startsWith('Deployment')).click()",
@@ -526,6 +525,33 @@ fn the_next_told_step_is_one_key_away() {
     page.eval(FOCUS);
     page.key("t");
     assert_eq!(place(&mut page).0, last, "nothing more is told");
+}
+
+#[test]
+fn a_scene_asks_what_comes_next() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    let at = place(&mut page).0;
+    page.eval("document.querySelector('.ks-predict').click()");
+    page.eval("document.querySelector('.ks-bar .ks-step').click()");
+    let asked = page.text("document.querySelector('.ks-asked').textContent");
+    assert!(asked.starts_with("Which component is notified next?"), "{asked}");
+    assert_eq!(place(&mut page).0, at, "it waits for an answer");
+    page.key("1");
+    page.until("document.querySelector('.ks-asked') === null");
+    let told = page.text("document.querySelector('.ks-detail').textContent");
+    assert!(told.starts_with("Right: ") || told.starts_with("No, it is "), "{told}");
+    assert_eq!(page.text("document.querySelector('.ks-kind').textContent"), "notification");
+    assert!(place(&mut page).0 > at);
+    let score = page.text("document.querySelector('.ks-predict').textContent");
+    assert_eq!(score, format!("Predict: {} of 1", u8::from(told.starts_with("Right"))));
+    // Another kind of question, which a move along the scene takes back.
+    page.eval("document.querySelector('.ks-bar .ks-step').click()");
+    assert!(page.text("document.querySelector('.ks-asked').textContent").starts_with("Who writes to etcd next?"));
+    page.eval("document.querySelector('.ks-bar .ks-home').click()");
+    page.until("document.querySelector('.ks-asked') === null");
+    assert_eq!(page.errors, Vec::<String>::new());
 }
 
 #[test]
