@@ -3,8 +3,6 @@
 "use strict";
 (() => {
   const { make, views, ClusterMap } = window.Kubestep;
-  // So many nodes are drawn; of a large cluster those that have to do with the scene.
-  const NODES = 12, FEW = 4;
 
   class Board {
     /** `chosen` is told of an object, a component or a message that was clicked; `viewed`, that another view was chosen. */
@@ -21,7 +19,8 @@
     /** Whose picture it is. A course that has grown is taken again: it may have other nodes, and more to show. */
     take(course) {
       this.course = course;
-      const map = new ClusterMap(drawn(course), course.actors, (what) => this.chosen(what));
+      this.nodes = inOrder(course, this.nodes);
+      const map = new ClusterMap(this.nodes, course.actors, (what) => this.chosen(what));
       if (this.map?.like !== map.like) {
         map.element.hidden = Boolean(this.view);
         if (this.map) this.map.element.replaceWith(map.element);
@@ -66,12 +65,12 @@
     }
   }
 
-  function drawn({ data, steps, actors, ...course }) {
-    if (data.nodes.length <= FEW) return data.nodes;
+  /** The nodes in the order in which they were drawn `before`; at first those that have to do with the scene, then the others. */
+  function inOrder({ data, actors, states }, before) {
+    if (before) return [...before.filter((node) => data.nodes.includes(node)), ...data.nodes.filter((node) => !before.includes(node))];
     const used = new Set(actors.map((actor) => actor.split("/").slice(1).join("/")));
-    for (const state of [course.states[0], course.states.at(-1)]) for (const object of Object.values(state.objects)) used.add(object.spec?.nodeName);
-    const some = data.nodes.filter((node) => used.has(node));
-    return (steps.length ? some : data.nodes).slice(0, NODES);
+    for (const state of [states[0], states.at(-1)]) for (const object of Object.values(state.objects)) used.add(object.spec?.nodeName);
+    return [...data.nodes.filter((node) => used.has(node)), ...data.nodes.filter((node) => !used.has(node))];
   }
 
   window.Kubestep.Board = Board;

@@ -4,6 +4,8 @@
   const { make, component, short, brief, counts, phase: phaseOf, isReady } = window.Kubestep;
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const TRAVEL_MS = 500;
+  // So many nodes have a box of their own; the others share one.
+  const NODES = 6;
 
   /** Boxes for processes, and arrows between them. Shows a state; knows no steps. */
   class ClusterMap {
@@ -23,7 +25,10 @@
       this.keeper = several ? "etcd" : "kube-apiserver";
       const hub = make("div", { "class": "ks-hub" }, make("div", { "class": "ks-row" }, ...this.hubs),
         several ? make("div", { "class": "ks-row" }, this.box("etcd", "etcd")) : null);
-      const row = nodes.length ? make("div", { "class": "ks-row ks-nodes" }, ...nodes.map((node) => this.box(`node/${node}`, node))) : "";
+      const own = nodes.length > NODES + 1 ? nodes.slice(0, NODES) : nodes;
+      this.folded = nodes.slice(own.length);
+      const row = nodes.length ? make("div", { "class": "ks-row ks-nodes" }, ...own.map((node) => this.box(`node/${node}`, node)),
+        this.folded.length ? this.box("more", `${this.folded.length} more nodes`) : null) : "";
       // Actors without a box of their own share one.
       this.others = [...new Set(actors.filter((actor) => !this.home(actor)).map((actor) => actor.split("/")[0]))];
       if (this.others.length) {
@@ -39,7 +44,7 @@
       const inside = make("div", { "class": "ks-inside" });
       const parts = make("p", { "class": "ks-parts" });
       const head = make("button", { type: "button", "class": "ks-name", "data-like": name, click: () => this.chosen({ component: name }) }, title);
-      const colour = name.startsWith("node/") ? "ks-kubelet" : component(name);
+      const colour = name.startsWith("node/") || name === "more" ? "ks-kubelet" : component(name);
       const element = make("div", { "class": `ks-box ${colour}`, "data-box": name }, head, parts, inside);
       this.boxes.set(name, { element, inside, parts });
       return element;
@@ -52,7 +57,8 @@
       const [base, ...rest] = actor.split("/");
       if (base.endsWith("-controller")) return this.boxes.get("kube-controller-manager");
       if (base === "kube-apiserver" && !this.boxes.has(actor)) return this.boxes.get("kube-apiserver") || this.boxes.get("etcd");
-      return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(`node/${rest.join("/")}`) || this.boxes.get("others");
+      const node = rest.join("/");
+      return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(this.folded.includes(node) ? "more" : `node/${node}`) || this.boxes.get("others");
     }
 
     /** Shows a state, with those at work and the objects that changed just now marked. */
@@ -61,7 +67,7 @@
       for (const [name, box] of this.boxes) {
         box.inside.replaceChildren(...this.content(name, state));
         box.element.classList.toggle("ks-active", active.some((actor) => this.home(actor) === box));
-        const several = name.startsWith("node/") || name === "others";
+        const several = name.startsWith("node/") || ["more", "others"].includes(name);
         const parts = active.filter((actor) => several && this.home(actor) === box);
         box.parts.textContent = parts.map((part) => part.split("/")[0]).join(" → ");
       }
@@ -77,6 +83,7 @@
         const node = name.slice(5);
         return objects.filter(([object, json]) => isPod(object) && json.spec?.nodeName === node).map(([object, json]) => this.chip(object, json));
       }
+      if (name === "more") return this.counted(objects.filter(([object]) => isPod(object)).map(([, json]) => json));
       const lines = [];
       const mine = (queue) => {
         const other = this.others.includes(queue), scheduler = queue === "kube-scheduler";
@@ -93,6 +100,12 @@
         lines.push(make("p", { "class": "ks-stale" }, `cache behind etcd: ${behind.map((one) => brief(short(one.object))).join(", ")}`));
       }
       return lines;
+    }
+
+    /** Of nodes that share a box, how many Pods are on each. */
+    counted(pods) {
+      return this.folded.map((node) => [node, pods.filter(({ spec }) => spec?.nodeName === node)]).filter(([, here]) => here.length)
+        .map(([node, here]) => make("p", {}, `${node}: ${here.length} ${here.length === 1 ? "Pod" : "Pods"}, ${here.filter(isReady).length} ready`));
     }
 
     chip(object, json) {

@@ -528,6 +528,35 @@ fn the_next_told_step_is_one_key_away() {
 }
 
 #[test]
+fn of_many_nodes_those_of_the_scene_are_drawn_and_the_others_are_counted() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.eval(
+        "(() => {
+          const { Board, Course } = window.Kubestep, names = Array.from({ length: 20 }, (_, n) => `n${n + 1}`);
+          const pod = { metadata: { name: 'a', resourceVersion: '1' }, spec: { nodeName: 'n17' }, status: {} };
+          const other = { ...pod, metadata: { name: 'b', resourceVersion: '1' }, spec: { nodeName: 'n9' } };
+          const data = { nodes: names, names: ['request', 'kubelet/n17', 'kube-apiserver'], objects: { 'Pod default/a': pod },
+            queues: [], code: [], flights: [], steps: [{ n: 1, t: 0, k: 0, f: 1, o: 2, w: 'x', y: 0 }] };
+          const board = window.board = new Board(() => {}, () => {}), course = new Course(data);
+          document.body.append(board.stage);
+          board.take(course);
+          board.show(1, [], false);
+          course.follow({ told: { after: 1 }, scene: { ...data, names: ['request', 'x', 'kube-apiserver', 'Pod default/b'], steps: [{ n: 2, t: 0, k: 0, f: 1, o: 2, w: 'x', y: 0, x: [[3, 2, [other]]] }] } });
+          board.take(course);
+          board.show(2, [], false);
+        })()",
+    );
+    let boxes =
+        page.text("[...board.stage.querySelectorAll('.ks-nodes .ks-box')].map((one) => one.dataset.box).join()");
+    assert_eq!(boxes, "node/n17,node/n1,node/n2,node/n3,node/n4,node/n5,more", "the order stays when another is used");
+    let more = page.text("board.stage.querySelector('[data-box=more]').textContent");
+    assert!(more.starts_with("14 more nodes") && more.ends_with("n9: 1 Pod, 0 ready"), "{more}");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
 fn a_scene_asks_what_comes_next() {
     let Some(mut page) = Page::open() else { return };
     let project = project(SCENE);

@@ -9,9 +9,10 @@
 //! |---|---|---|
 //! | decoding | from bytes to the object, in its place | [`decoding`] |
 //! | defaulting | fills in what was left out; notes who manages what | [`defaulting`] |
-//! | preconditions | uid and resourceVersion, where the sender names them | [`preconditions`] |
+//! | preconditions | the uid, where the sender names it; of a delete the resourceVersion too | [`preconditions`] |
 //! | mutating admission | plugins, [`policies`] and [`webhooks`] that may change the object; [`rounds`] | [`mutating_admission`] |
 //! | escalation | nobody grants what they do not have | [`crate::authorization`] |
+//! | version | is the resourceVersion that was sent the stored one? | [`preconditions`] |
 //! | strategy | what the server sets and keeps; [`deletion`]: what a delete means | [`strategy`] |
 //! | validation | what is wrong with the object | [`validation`] |
 //! | validating admission | plugins, policies and webhooks that may refuse; quotas are charged | [`validating_admission`] |
@@ -38,7 +39,7 @@ use super::server::ApiServer;
 use super::waiting::Reviews;
 use super::{flow_control, versions};
 use object::random::Random;
-use preconditions::check_preconditions;
+use preconditions::{check_preconditions, check_version};
 use rest::path::is_served;
 use transaction::Committed;
 use validation::validate;
@@ -129,6 +130,7 @@ impl ApiServer {
         }
         self.admit_mutating(handling, &mut write)?;
         self.check_escalation(handling, &write)?;
+        check_version(&write)?;
         // A generated name that is taken is made up anew.
         for _ in 1..write.attempts() {
             if let Committed::Done(done) = self.name_and_store(handling, write.clone())? {

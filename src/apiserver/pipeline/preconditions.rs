@@ -12,7 +12,7 @@ use super::write::{Create, Delete, Done, Update, Write};
 pub(super) fn check_preconditions(verb: Verb, write: &Write) -> Result<Option<Done>, Status> {
     match write {
         Write::Create(Create { .. }) => Ok(None),
-        Write::Update(Update { old, new, .. }) => check_version(verb, old, new).map(|()| None),
+        Write::Update(Update { old, new, .. }) => check_uid(verb, old, new).map(|()| None),
         Write::Delete(Delete { old, options, .. }) => {
             check_options(old, options)?;
             Ok(is_pending(old, options).then(|| Done::Dying(old.clone())))
@@ -20,18 +20,26 @@ pub(super) fn check_preconditions(verb: Verb, write: &Write) -> Result<Option<Do
     }
 }
 
-/// uid and resourceVersion, where the new state carries them. A patch with another uid is for validation to refuse. Mirrors
+/// The uid, where the new state carries one. A patch with another uid is for validation to refuse. Mirrors
 /// `defaultUpdatedObjectInfo.Preconditions`.
-fn check_version(verb: Verb, old: &Object, new: &Object) -> Result<(), Status> {
+fn check_uid(verb: Verb, old: &Object, new: &Object) -> Result<(), Status> {
     let (there, sent) = (old.meta(), new.meta());
-    let (kind, name) = (old.kind(), old.name());
     if let (Some(a), Some(b)) = (&sent.uid, &there.uid)
         && verb != Verb::Patch
         && !a.is_empty()
         && a != b
     {
-        return Err(Status::conflict(kind, name, &wrong_uid(old, a)));
+        return Err(Status::conflict(old.kind(), old.name(), &wrong_uid(old, a)));
     }
+    Ok(())
+}
+
+/// Whether the resourceVersion of an update, where it has one, is that of the stored object. Mutating admission has had its turn
+/// by then. Mirrors `Store.Update` of `registry/generic/registry/store.go`.
+pub(super) fn check_version(write: &Write) -> Result<(), Status> {
+    let Write::Update(Update { old, new, .. }) = write else { return Ok(()) };
+    let (there, sent) = (old.meta(), new.meta());
+    let (kind, name) = (old.kind(), old.name());
     match sent.resource_version.as_deref().unwrap_or_default() {
         "" | "0" if !kinds::facts(kind).unconditional_update => {
             let message = "Invalid value: 0: must be specified for an update".to_owned();

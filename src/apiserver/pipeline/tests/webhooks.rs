@@ -358,6 +358,20 @@ fn an_object_that_has_changed_meanwhile_is_put_to_the_webhook_again() {
     assert_eq!((data(&again.calls[0], "b"), data(&again.calls[0], "c")), ("2".into(), "2".into()));
 }
 
+/// An update of an old version is refused once it is known what is to be stored: those who may change it are asked before.
+#[test]
+fn of_a_stale_update_mutating_webhooks_are_asked_and_validating_ones_are_not() {
+    let mut bench = Bench::new();
+    let mut stale = bench.map("default", "a", |_| allowed()).unwrap();
+    bench.hook(MUTATING, "change", json!({}));
+    bench.hook(VALIDATING, "check", json!({}));
+    stale.meta_mut().resource_version = Some("1".into());
+    let request = Bench::request(Verb::Update, Kind::ConfigMap, "default", "a", Body::Object(stale));
+    let refused = bench.ask(&request, |_| allowed()).0.unwrap_err();
+    assert!(refused.message.contains("the object has been modified"), "{refused:?}");
+    assert_eq!(bench.names(), ["change.example.com"]);
+}
+
 #[test]
 fn of_many_each_is_asked_about_in_its_turn_and_then_goes() {
     let mut bench = Bench::new();
