@@ -140,6 +140,45 @@ fn the_playground_walks_keeps_its_session_and_shares_it() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+/// What was seen is seen again without the site: the replay is one file, in which the player has the session's steps.
+#[test]
+fn a_session_is_saved_as_a_page_that_plays_anywhere() {
+    let Some((site, address)) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.size(1280, 800);
+    page.go(&format!("{address}/playground.html?scenario=deployment"));
+    page.until(RESTS);
+    types(&mut page, "run");
+    let drawn = "window.playground.followed.course";
+    page.until(&format!("{drawn}?.steps.at(-1)?.number > 200"));
+    page.eval("[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === 'Owners').click()");
+    let owners = page.text("document.querySelector('.ks-near').textContent");
+    assert!(owners.contains("Deployment web") && owners.contains("2/2 ready"), "{owners}");
+    // Back and on along another course: what is drawn is what the session is.
+    types(&mut page, "goto 60");
+    page.until(&format!("{drawn}.steps.at(-1).number <= 60"));
+    types(&mut page, "delete deployment web");
+    types(&mut page, "run");
+    page.until(&format!("{drawn}.steps.at(-1).number > 100"));
+    let gone = "document.querySelector('.ks-near').textContent.includes('Deployment web')";
+    page.until(&format!("!{gone}"));
+
+    page.eval("URL.createObjectURL = (blob) => { window.saved = blob; return '#'; }");
+    page.eval("window.playground.replay()");
+    page.until("window.saved !== undefined");
+    let (count, text) = (page.eval(&format!("{drawn}.steps.length")), page.text("window.saved.text()"));
+    let file = site.0.join("replay.html");
+    std::fs::write(&file, text).expect("it is written");
+    page.go(&format!("file://{}", file.canonicalize().expect("it is there").display()));
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    assert!(page.text("document.querySelector('.ks-count').textContent").starts_with(&format!("1 / {count}")));
+    page.eval("document.querySelector('.ks-bar .ks-end').click()");
+    page.until("document.querySelector('.ks-now').textContent.length > 20");
+    page.eval("[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === 'etcd').click()");
+    assert!(page.text("document.querySelector('.ks-near').textContent").contains("deleted"));
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
 /// A session in the page, line by line.
 const SESSION: &str = "\
 window.talk = (requests) => new Promise((done) => {
