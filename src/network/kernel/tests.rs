@@ -25,6 +25,8 @@ struct World {
 /// Where a packet went, what was said on the way, and how it ended.
 struct Walk {
     places: Vec<String>,
+    /// The devices by which each place was left, for the next.
+    by: Vec<String>,
     lines: Vec<String>,
     end: Fate,
 }
@@ -118,7 +120,7 @@ impl World {
     }
 
     fn walk(&self, id: ActorId, namespace: &str, packet: Packet) -> Walk {
-        let (mut places, mut lines, mut at) = (Vec::new(), Vec::new(), id);
+        let (mut places, mut by, mut lines, mut at) = (Vec::new(), Vec::new(), Vec::new(), id);
         let mut fate = self.kernel(id, &mut lines, |kernel| kernel.send(namespace, packet));
         loop {
             let frame: Frame = match fate {
@@ -127,9 +129,10 @@ impl World {
                     at = to;
                     frame
                 }
-                end => return Walk { places, lines, end },
+                end => return Walk { places, by, lines, end },
             };
-            places.push(frame.place.clone());
+            places.push(frame.at.to_string());
+            by.push(frame.by.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
             fate = self.kernel(at, &mut lines, |kernel| kernel.receive(frame));
         }
     }
@@ -225,6 +228,12 @@ fn to_another_node_it_is_routed_twice() {
         expected.extend(overlay);
         expected.push("eth0 of default/c");
         assert_eq!(walk.places, expected);
+        let tunnelled =
+            if mode == Mode::Vxlan { &["node-1 flannel.1, node-1 eth0", "node-2 eth0"][..] } else { &["node-1 eth0"] };
+        let mut by = vec!["eth0 of default/a", "node-1 vetha"];
+        by.extend(tunnelled);
+        by.push("node-2 cni0, node-2 vethc");
+        assert_eq!(walk.by, by);
         let back = world.walk(NODE_2, &path("c"), packet.answer(Payload::SynAck));
         assert_eq!((back.arrived().0, back.arrived().1.ttl), ("a", 62));
     }

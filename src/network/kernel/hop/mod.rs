@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::fabric::{Fabric, Mode, VXLAN_DEVICE, VXLAN_PORT};
-use super::frame::Frame;
+use super::frame::{Frame, Spot};
 use super::sockets::Sockets;
 use crate::cni::netns::{Link, LinkKind, NodeNetwork};
 use crate::netfilter::{Hook, Packet, Payload, Protocol, Tuple, Unreachable};
@@ -83,9 +83,9 @@ pub struct Death {
 impl Kernel<'_> {
     /// A frame has arrived at a device.
     pub fn receive(&mut self, frame: Frame) -> Fate {
-        let Some(link) = self.link(&frame.namespace, &frame.device) else {
-            let reason = format!("{} is gone", frame.device);
-            return self.dead(&frame.namespace, frame.place, reason, None);
+        let Some(link) = self.link(&frame.namespace, &frame.at.device) else {
+            let reason = format!("{} is gone", frame.at.device);
+            return self.dead(&frame.namespace, frame.at.to_string(), reason, None);
         };
         if let Some((from, to)) = frame.tunnel {
             return self.unwrap(frame, from, to);
@@ -132,7 +132,7 @@ impl Kernel<'_> {
     /// A frame at a bridge's port: to another port, or up to the bridge's own address.
     fn bridge(&mut self, bridge: &str, mut frame: Frame) -> Fate {
         let namespace = frame.namespace.clone();
-        let port = frame.device.clone();
+        let port = frame.at.device.clone();
         frame.packet.noted.in_interface = bridge.to_owned();
         frame.packet.noted.bridged = true;
         let before = frame.packet.tuple.destination;
@@ -145,7 +145,8 @@ impl Kernel<'_> {
         if self.has_address(&namespace, bridge, target) {
             self.say("bridge", format!("{bridge}: {target} is the bridge itself"));
             frame.packet.noted.bridged = false;
-            return self.next(&namespace, bridge, target, Frame { prerouted: true, ..frame });
+            let by = vec![self.spot(&namespace, &port)];
+            return self.next(&namespace, bridge, target, Frame { prerouted: true, by, ..frame });
         }
         let Some((out, link)) = self.port_of(&namespace, bridge, target) else {
             // Whoever sent it asked for the hardware address itself, and tells itself.
@@ -165,13 +166,13 @@ impl Kernel<'_> {
                 return Fate::Dead(*death);
             }
         }
-        self.across(&namespace, &out, &peer, target, frame.packet)
+        self.across(&namespace, &[bridge, &out], &peer, target, frame.packet)
     }
 
     /// A packet for IP: for this machine, or to be forwarded.
     fn input(&mut self, frame: Frame) -> Fate {
-        let Frame { mut packet, namespace, device, prerouted, .. } = frame;
-        packet.noted.in_interface = device;
+        let Frame { mut packet, namespace, at, prerouted, .. } = frame;
+        packet.noted.in_interface = at.device;
         packet.noted.out_interface.clear();
         if !prerouted && let Err(death) = self.hook(&namespace, Hook::Prerouting, &mut packet) {
             return Fate::Dead(*death);
@@ -223,30 +224,36 @@ impl Kernel<'_> {
         };
         let next_hop = route.next_hop;
         match &link.kind {
-            LinkKind::Loopback => self.next(namespace, &route.device, next_hop, bare(packet)),
+            LinkKind::Loopback => {
+                let frame = Frame { by: vec![self.spot(namespace, &route.device)], ..bare(packet) };
+                self.next(namespace, &route.device, next_hop, frame)
+            }
             LinkKind::Bridge => match self.port_of(namespace, &route.device, next_hop) {
                 Some((port, link)) => {
                     let (port, kind) = (port.to_owned(), link.kind.clone());
                     self.say("bridge", format!("{}: {next_hop} is behind {port}", route.device));
-                    self.across(namespace, &port, &kind, next_hop, packet)
+                    self.across(namespace, &[&route.device, &port], &kind, next_hop, packet)
                 }
                 None => self.no_neighbour(namespace, &route.device, next_hop, &packet),
             },
             LinkKind::Veth { .. } => {
                 let kind = link.kind.clone();
-                self.across(namespace, &route.device, &kind, next_hop, packet)
+                self.across(namespace, &[&route.device], &kind, next_hop, packet)
             }
             LinkKind::Device => self.wire(namespace, &route, packet),
         }
     }
 
-    /// Through a veth pair: out of one namespace, into another. What this kernel noted stays behind.
-    fn across(&mut self, namespace: &str, end: &str, kind: &LinkKind, next_hop: Ipv4Addr, packet: Packet) -> Fate {
+    /// Through a veth pair: out of one namespace, into another. `by` ends with this end of the pair. What this kernel
+    /// noted stays behind.
+    fn across(&mut self, namespace: &str, by: &[&str], kind: &LinkKind, next_hop: Ipv4Addr, packet: Packet) -> Fate {
+        let end = by.last().copied().unwrap_or_default();
         let LinkKind::Veth { namespace: other, name } = kind else {
             return self.dead(namespace, self.place(namespace, end), format!("{end} leads nowhere"), None);
         };
         self.say("veth", format!("{end} → {}", self.place(other, name)));
-        self.next(other, name, next_hop, bare(packet))
+        let by = by.iter().map(|device| self.spot(namespace, device)).collect();
+        self.next(other, name, next_hop, Frame { by, ..bare(packet) })
     }
 
     /// Onto the switch, in a tunnel if the route says so.
@@ -258,11 +265,12 @@ impl Kernel<'_> {
         }
         match self.fabric.machine_at(route.next_hop) {
             Some(machine) => {
-                let frame = Frame { tunnel, next_hop: route.next_hop, ..bare(packet) };
+                let by = tunnel.iter().map(|_| VXLAN_DEVICE).chain(["eth0"]);
+                let by = by.map(|device| self.spot(namespace, device)).collect();
                 let other = self.fabric.name_of(route.next_hop);
-                let place = format!("{other} eth0");
                 self.say("wire", format!("out by eth0, to {other}"));
-                Fate::Wire(machine, Frame { device: "eth0".into(), place, ..frame })
+                let at = Spot { machine: other, device: "eth0".into(), ..Spot::default() };
+                Fate::Wire(machine, Frame { at, by, tunnel, next_hop: route.next_hop, ..bare(packet) })
             }
             None => self.no_neighbour(namespace, "eth0", route.next_hop, &packet),
         }
@@ -278,15 +286,15 @@ impl Kernel<'_> {
             destination_port: VXLAN_PORT,
         };
         let mut outer = Packet::new(tuple, Payload::Data("VXLAN".into()));
-        outer.noted.in_interface.clone_from(&frame.device);
+        outer.noted.in_interface.clone_from(&frame.at.device);
         for hook in [Hook::Prerouting, Hook::Input] {
             if let Err(death) = self.hook(&frame.namespace, hook, &mut outer) {
                 return Fate::Dead(*death);
             }
         }
         self.say("vxlan", format!("unwrapped: {}", frame.packet));
-        let next_hop = frame.next_hop;
-        self.next("", VXLAN_DEVICE, next_hop, Frame { tunnel: None, ..frame })
+        let (next_hop, by) = (frame.next_hop, vec![frame.at.clone()]);
+        self.next("", VXLAN_DEVICE, next_hop, Frame { tunnel: None, by, ..frame })
     }
 
     fn no_neighbour(&mut self, namespace: &str, device: &str, address: Ipv4Addr, packet: &Packet) -> Fate {
@@ -297,8 +305,7 @@ impl Kernel<'_> {
     }
 
     fn next(&self, namespace: &str, device: &str, next_hop: Ipv4Addr, frame: Frame) -> Fate {
-        let place = self.place(namespace, device);
-        Fate::Next(Frame { namespace: namespace.to_owned(), device: device.to_owned(), next_hop, place, ..frame })
+        Fate::Next(Frame { namespace: namespace.to_owned(), at: self.spot(namespace, device), next_hop, ..frame })
     }
 
     fn dead(&self, namespace: &str, place: String, reason: String, tell: Option<(Packet, Duration)>) -> Fate {
@@ -327,11 +334,12 @@ impl Kernel<'_> {
 
     /// A device or hook in words: `node-1 cni0`, `eth0 of default/web`.
     pub fn place(&self, namespace: &str, device: &str) -> String {
-        if namespace.is_empty() {
-            format!("{} {device}", self.name)
-        } else {
-            format!("{device} of {}", self.owner(namespace))
-        }
+        self.spot(namespace, device).to_string()
+    }
+
+    fn spot(&self, namespace: &str, device: &str) -> Spot {
+        let pod = if namespace.is_empty() { String::new() } else { self.owner(namespace) };
+        Spot { machine: self.name.to_owned(), pod, device: device.to_owned() }
     }
 
     fn owner(&self, namespace: &str) -> String {
@@ -347,7 +355,7 @@ impl Kernel<'_> {
     }
 }
 
-/// A frame whose place is still to be filled in, with nothing noted but what goes with a packet through `lo`.
+/// A frame whose device is still to be filled in, with nothing noted but what goes with a packet through `lo`.
 fn bare(mut packet: Packet) -> Frame {
     let connection = packet.noted.connection.filter(|_| packet.noted.out_interface == "lo");
     packet.noted = Default::default();
@@ -355,10 +363,10 @@ fn bare(mut packet: Packet) -> Frame {
     Frame {
         packet,
         namespace: String::new(),
-        device: String::new(),
+        at: Spot::default(),
+        by: Vec::new(),
         next_hop: Ipv4Addr::UNSPECIFIED,
         tunnel: None,
         prerouted: false,
-        place: String::new(),
     }
 }
