@@ -28,7 +28,7 @@
         const step = this.read(raw, data);
         this.place.set(step.number, this.steps.length);
         this.steps.push(step);
-        if (raw.p !== undefined) this.words.push(inWords(raw));
+        if (raw.said) this.words.push(inWords(raw));
       }
       const name = (place) => data.names[place];
       this.never = data.flights.map(([cause, from, to, what]) => ({ cause, from: name(from), to: name(to), what }));
@@ -128,7 +128,7 @@
   }
 
   /** A step in words, as the list of steps beside a scene has them. */
-  function inWords({ n: number, p: sentence, e: effects }) {
+  function inWords({ n: number, said: [sentence, ...effects] }) {
     return make("li", { value: number }, make("p", {}, sentence), effects.length ? make("ul", {}, ...effects.map((effect) => make("li", {}, effect))) : null);
   }
 

@@ -1,5 +1,7 @@
 //! From a session to a scene.
 
+use std::collections::BTreeSet;
+
 use cluster::scenario::Scenario;
 use debugger::breakpoint::Breakpoints;
 use debugger::facts::Facts;
@@ -81,6 +83,11 @@ pub fn record(ask: &Ask) -> Result<Scene, String> {
     if let Some((_, _, condition)) = captions.iter().find(|(_, text, _)| text.is_some()) {
         return Err(format!("no step of this scene is one in which this holds: {condition}"));
     }
+    // What kernels decide is drawn of steps that a packet arrives in or is sent by.
+    let sent: BTreeSet<u64> = scene.steps.iter().filter(|step| step.packet.is_some()).map(|step| step.cause).collect();
+    for step in scene.steps.iter_mut().filter(|step| step.packet.is_none() && !sent.contains(&step.number)) {
+        step.decisions.clear();
+    }
     scene.under_way = under_way(&session, scene.steps.first().map_or(0, |step| step.number));
     Ok(scene)
 }
@@ -132,7 +139,7 @@ impl Condition {
 
 #[cfg(test)]
 mod tests {
-    use debugger::scene::Step;
+    use debugger::scene::{Packet, Spot, Step};
 
     use super::*;
 
@@ -148,6 +155,25 @@ mod tests {
         assert!(last.what.starts_with("create pods/binding"), "{last:?}");
         assert!(scene.start.objects.is_empty());
         assert!(scene.steps.iter().all(|step| !step.text.is_empty()));
+    }
+
+    #[test]
+    fn a_packet_leaves_where_it_has_arrived() {
+        let (from, to) = ("get service/far request".to_owned(), "from=kernel/node-1 to=user/kubectl".to_owned());
+        let ask = Ask { scenario: "cross-node".into(), from, to, ..Ask::default() };
+        let scene = record(&ask).expect("the run comes there");
+        let packets: Vec<&Packet> = scene.steps.iter().filter_map(|step| step.packet.as_ref()).collect();
+        assert!(packets.len() > 6, "{packets:#?}");
+        let place = |spot: &Spot| (spot.machine.clone(), spot.pod.clone());
+        for hop in packets.windows(2) {
+            let left = hop[1].by.first().map(place);
+            assert!(
+                left == Some(place(&hop[0].at)) || left.is_some_and(|(_, pod)| pod == "default/client"),
+                "{hop:#?}"
+            );
+        }
+        let decided = |step: &Step| step.decisions.iter().any(|(table, _)| *table == "route");
+        assert!(scene.steps.iter().any(|step| step.packet.is_none() && decided(step)), "the sender asks for a route");
     }
 
     #[test]

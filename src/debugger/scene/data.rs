@@ -9,11 +9,11 @@
 //!  "steps": [{"n": number, "t": microseconds, "k": class*, "f": from*, "o": to*, "w": what, "y": the number of its cause,
 //!             "x": [[object*, revision, patch]…], "c": [[actor*, object*, revision]…], "q": [[queue*, key*, how]…],
 //!             "l": [code, task*, awaits*], "s": [[stage*, decision*]…], "a": status code,
-//!             "p": a sentence, "e": [effect…]}…],
+//!             "p": [packet*, spot, [spot it has left by…]], "d": [[table*, decision*]…], "said": [sentence, effect…]}…],
 //!  "flights": [[cause, from*, to*, what]…]}
 //! ```
-//! A `patch` is null for an object that is gone, a JSON merge patch, or `[object]` with a whole object. `how` is 0 for a key
-//! that was added, 1 taken, 2 done with, 3 to be added later. What a step is in words (`p`, `e`) stands in the course's pages
+//! A spot is a device: `[machine*, Pod*, device*]`, its Pod is `""` in the machine's own namespace. A `patch` is null for an object that is gone, a JSON merge patch, or `[object]` with a whole object. `how` is 0 for a key
+//! that was added, 1 taken, 2 done with, 3 to be added later. What a step is in words (`said`) stands in the course's pages
 //! already, and so does what the author says of it: there it is left out here.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::super::source;
-use super::{After, How, Scene, Step};
+use super::{After, How, Scene, Spot, Step};
 
 /// Lines of code before and after the one that waits.
 const AROUND: u32 = 4;
@@ -146,11 +146,23 @@ fn step(step: &Step, words: Words, names: &mut Names, code: &mut Excerpts) -> Va
     if let Some(at) = &step.code {
         put("l", json!([code.place(&at.file, at.line), names.place(&at.task), names.place(&at.awaits)]));
     }
+    if let Some(packet) = &step.packet {
+        let by: Vec<Value> = packet.by.iter().map(|one| spot(one, names)).collect();
+        put("p", json!([names.place(&packet.what), spot(&packet.at, names), by]));
+    }
+    if !step.decisions.is_empty() {
+        let decisions = step.decisions.iter().map(|(table, text)| json!([names.place(table), names.place(text)]));
+        put("d", decisions.collect());
+    }
     if words == Words::Within {
-        put("p", json!(step.text));
-        put("e", json!(step.effects));
+        let said: Vec<&str> = [step.text.as_str()].into_iter().chain(step.effects.iter().map(String::as_str)).collect();
+        put("said", json!(said));
     }
     Value::Object(out)
+}
+
+fn spot(spot: &Spot, names: &mut Names) -> Value {
+    json!([names.place(&spot.machine), names.place(&spot.pod), names.place(&spot.device)])
 }
 
 fn after(after: &After) -> Value {

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use object::patch;
+use serde::Deserialize;
 use serde_json::Value;
 
 pub mod data;
@@ -82,6 +83,32 @@ pub struct Step {
     pub queues: Vec<Moved>,
     /// Where the code that acts has come to.
     pub code: Option<Code>,
+    /// The packet that arrives.
+    pub packet: Option<Packet>,
+    /// What components said of themselves: who or what has decided (`route`, `nat`, `bridge`), and what.
+    pub decisions: Vec<(&'static str, String)>,
+}
+
+/// A packet that comes to a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The packet in words.
+    pub what: String,
+    /// The device.
+    pub at: Spot,
+    /// The devices by which it has left the place before.
+    pub by: Vec<Spot>,
+}
+
+/// A device of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Spot {
+    /// The machine.
+    pub machine: String,
+    /// In whose namespace: a Pod's `namespace/name`; empty: the machine's own.
+    pub pod: String,
+    /// The device.
+    pub device: String,
 }
 
 /// An object in the store that changed.

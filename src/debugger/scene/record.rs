@@ -9,7 +9,7 @@ use object::{Kind, Object};
 use super::super::changes::stored;
 use super::super::facts::Class;
 use super::super::{Session, Stop, describe};
-use super::{After, Cached, Change, Code, Flight, How, Moved, Start, Step, words};
+use super::{After, Cached, Change, Code, Flight, How, Moved, Packet, Start, Step, words};
 
 /// Kinds that fill the store and tell nothing.
 const LEFT_OUT: &[Kind] = &[Kind::Event, Kind::Lease, Kind::ServiceAccount];
@@ -92,11 +92,14 @@ pub fn of_step(session: &Session, step: &engine::Step) -> Step {
         changes: Vec::new(),
         caches: Vec::new(),
         queues: Vec::new(),
+        packet: packet(&step.event.what),
+        decisions: Vec::new(),
     };
     for note in &step.notes {
         match note {
             Note::Stage { name, detail } => out.stages.push((name, detail.clone())),
             Note::Answered { code, .. } => out.answer = Some(*code),
+            Note::Text { topic, text } => out.decisions.push((topic, text.clone())),
             Note::Stored { revision, old, new, .. } => {
                 out.changes.extend(change(session, *revision, old.as_ref(), new.as_ref()))
             }
@@ -122,6 +125,16 @@ pub fn of_step(session: &Session, step: &engine::Step) -> Step {
     out.text = words::sentence(&stop, out.answer);
     out.effects = words::effects(&stop, &out.changes);
     out
+}
+
+/// A packet that arrives, with its place in values.
+fn packet(what: &What) -> Option<Packet> {
+    let What::Packet { message, .. } = what else { return None };
+    let mut json = message.json();
+    let (what, at, by) = (json["packet"].take(), json["to"].take(), json["by"].take());
+    let read = (serde_json::from_value(what), serde_json::from_value(at), serde_json::from_value(by));
+    let (Ok(what), Ok(at), Ok(by)) = read else { return None };
+    Some(Packet { what, at, by })
 }
 
 fn change(session: &Session, revision: u64, old: Option<&Object>, new: Option<&Object>) -> Option<Change> {
