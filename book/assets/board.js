@@ -52,12 +52,20 @@
       for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.textContent === (this.view?.name || "Cluster")));
     }
 
+    /** Draws the view from nearer by, with the place at which something is in sight. */
+    draw(at) {
+      const { near } = this;
+      near.replaceChildren(this.view.draw(this.course, at, (what) => this.chosen(what)));
+      const place = near.querySelector("[aria-current]")?.getBoundingClientRect(), frame = near.getBoundingClientRect();
+      if (place && (place.top < frame.top || place.bottom > frame.bottom)) near.scrollTop += place.top - frame.top - Math.max(0, frame.height - place.height) / 2;
+    }
+
     /** Shows what is there after so many steps, and what is under way. `animate`: the last message moves. */
     show(at, flights, animate) {
       const step = this.course.steps[at - 1];
       this.map.element.hidden = Boolean(this.view);
       this.near.hidden = !this.view;
-      if (this.view && step) this.near.replaceChildren(this.view.draw(this.course, at, (what) => this.chosen(what)));
+      if (this.view && step) this.draw(at);
       else if (this.view) this.near.replaceChildren(make("p", { "class": "ks-none" }, "Nothing has happened so far."));
       else this.map.show(this.course.state(at), step ? [...new Set([step.from, step.to])] : [], step ? step.changes.map(({ object }) => object) : []);
       this.redraw = (moves) => { if (!this.view) this.map.draw(flights, step, moves); };

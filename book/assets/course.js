@@ -55,12 +55,15 @@
 
     read(step, data) {
       const name = (place) => data.names[place];
+      const spot = ([machine, pod, device]) => ({ machine: name(machine), pod: name(pod), device: name(device) });
       return {
         number: step.n, time: step.t, kind: name(step.k), from: name(step.f), to: name(step.o), what: step.w, cause: step.y,
         changes: (step.x || []).map(([object, revision, patch]) => ({ object: name(object), revision, patch })),
         caches: (step.c || []).map(([actor, object, revision]) => ({ actor: name(actor), object: name(object), revision })),
         queues: (step.q || []).map(([queue, key, how]) => ({ queue: name(queue), key: name(key), how })),
         stages: (step.s || []).map(([stage, decision]) => ({ name: name(stage), decision: name(decision) })), answer: step.a,
+        packet: step.p && { what: name(step.p[0]), at: spot(step.p[1]), by: step.p[2].map(spot) },
+        decisions: (step.d || []).map(([table, decision]) => ({ table: name(table), decision: name(decision) })),
         code: step.l && { excerpt: data.code[step.l[0]], task: name(step.l[1]), awaits: name(step.l[2]) },
       };
     }
@@ -96,6 +99,11 @@
         state.queues[queue] = how === 2 ? others : [...others, { key, how }];
       }
       return state;
+    }
+
+    /** The steps up to here, with their places, the last first. */
+    before(count) {
+      return this.steps.slice(0, count).map((step, place) => ({ step, place })).reverse();
     }
 
     /** What was sent up to here and arrives later, or not within the scene. */

@@ -75,6 +75,11 @@
   /** Whether its condition Ready is True. */
   const isReady = (json) => (json.status?.conditions || []).some((one) => one.type === "Ready" && one.status === "True");
 
+  /** A button that opens something: an object, a component or a message. */
+  const chosen = (text, open, what, style) => make("button", { type: "button", "class": style, "data-like": what.object || what.component, click: () => open(what) }, text);
+  /** That there is nothing to see. */
+  const nothing = (text) => make("p", { "class": "ks-none" }, text);
+
   /** What a panel is about. The keyboard is led to it. */
   const title = (text) => make("p", { "class": "ks-title", tabindex: -1 }, text);
 
@@ -98,5 +103,5 @@
     return code({ ...waits, excerpt: [file, first, line, lines.length > 1 ? lines.slice(first - 1, line + AROUND) : []] });
   }
 
-  Object.assign(window.Kubestep, { make, component, merge, yaml, short, brief, seconds, counts, phase, isReady, title, code, sourceOf });
+  Object.assign(window.Kubestep, { make, component, merge, yaml, short, brief, seconds, counts, phase, isReady, chosen, nothing, title, code, sourceOf });
 })();

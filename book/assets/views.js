@@ -5,14 +5,9 @@
 // for the first `at` steps. `open` is given an object, a component or a message that was chosen.
 "use strict";
 (() => {
-  const { make, component, short, brief, seconds, phase, isReady, counts } = window.Kubestep;
+  const { make, component, short, brief, seconds, phase, isReady, counts, chosen, nothing, packets } = window.Kubestep;
 
-  /** A button that opens something. */
-  const chosen = (text, open, what, style) => make("button", { type: "button", "class": style, "data-like": what.object || what.component, click: () => open(what) }, text);
-  /** The steps up to here, the last first. */
-  const before = (course, at) => course.steps.slice(0, at).map((step, place) => ({ step, place })).reverse();
   const uidOf = (json) => json?.metadata?.uid;
-  const nothing = (text) => make("p", { "class": "ks-none" }, text);
 
   // ---- a request's way through the API server
 
@@ -20,7 +15,7 @@
   const STAGES = ["authentication", "authorization", "mutating admission", "validation", "validating admission", "etcd"];
 
   function request(course, at, open) {
-    const found = before(course, at).find(({ step }) => step.stages.length);
+    const found = course.before(at).find(({ step }) => step.stages.length);
     if (!found) return nothing("No request has come to the API server so far in this scene.");
     const { step, place } = found, now = place === at - 1;
     const passed = new Map(step.stages.map(({ name, decision }) => [name, decision]));
@@ -44,7 +39,7 @@
   // ---- an informer: from the watch to the worker
 
   function informer(course, at, open) {
-    const found = before(course, at).find(({ step }) => step.caches.length || step.queues.length);
+    const found = course.before(at).find(({ step }) => step.caches.length || step.queues.length);
     if (!found) return nothing("No informer was notified so far in this scene.");
     const { step, place } = found, now = place === at - 1;
     const state = course.state(place + 1), earlier = course.state(place);
@@ -83,7 +78,7 @@
   /** The last calls between the kubelet of a node, its runtime and its plugins. */
   function calls(course, at, name) {
     const here = (actor) => actor.endsWith(`/${name}`) && !actor.startsWith("kube-proxy");
-    const made = before(course, at).filter(({ step }) => here(step.from) && here(step.to) && step.from !== step.to).slice(0, 4);
+    const made = course.before(at).filter(({ step }) => here(step.from) && here(step.to) && step.from !== step.to).slice(0, 4);
     return make("ol", { "class": "ks-calls" }, ...made.map(({ step, place }) => make("li", { "class": place === at - 1 ? "ks-yes" : "" },
       `${step.from.split("/")[0]} → ${step.to.split("/")[0]}: ${brief(step.what)}`)));
   }
@@ -128,7 +123,7 @@
   // ---- etcd's log
 
   function log(course, at, open) {
-    const writes = before(course, at).flatMap(({ step, place }) => step.changes.map((change) => ({ ...change, step, place })).reverse());
+    const writes = course.before(at).flatMap(({ step, place }) => step.changes.map((change) => ({ ...change, step, place })).reverse());
     if (!writes.length) return nothing("Nothing was written to etcd so far in this scene.");
     const rows = writes.slice(0, 200).map(({ object, revision, patch, step, place }) => make("tr", { "class": place === at - 1 ? "ks-now-row" : "" },
       make("td", {}, String(revision)), make("td", {}, chosen(brief(short(object)), open, { object })),
@@ -186,32 +181,11 @@
       make("div", { "class": "ks-axis" }, make("span", {}, seconds(first)), make("span", { "class": "ks-clock", style: `left:${share(now)}%;--back:${share(now)}%` }, seconds(now)), make("span", {}, seconds(last))));
   }
 
-  // ---- a packet's way
-
-  function packets(course, at, open) {
-    const found = before(course, at).find(({ step }) => step.kind === "packet");
-    if (!found) return nothing("No packet was sent so far in this scene.");
-    // Back to where it began, and on to where it came by now.
-    let first = found.place;
-    for (let cause = course.place.get(course.steps[first].cause); cause !== undefined && course.steps[cause].kind === "packet"; cause = course.place.get(course.steps[first].cause)) first = cause;
-    const way = [];
-    for (let place = first; place !== undefined && place < at;) {
-      way.push(place);
-      place = course.effects(course.steps[place].number).find((next) => course.steps[next].kind === "packet");
-    }
-    const hop = (place) => {
-      const step = course.steps[place], here = place === at - 1;
-      const rules = [...(course.words?.[place]?.querySelectorAll("ul > li") || [])].map((line) => make("p", {}, line.textContent));
-      return make("li", { "class": here ? "ks-yes" : "" }, make("b", {}, step.to), chosen(brief(step.what), open, { message: step }), ...rules);
-    };
-    return make("ol", { "class": "ks-pipe ks-hops" }, make("li", {}, make("b", {}, course.steps[first].from)), ...way.map(hop));
-  }
-
   const VIEWS = [
     { name: "Request", says: "A request's way through the API server", has: (course) => course.steps.some((step) => step.stages.length), draw: request },
     { name: "Informer", says: "From the watch to the worker", has: (course) => course.steps.some((step) => step.caches.length), draw: informer },
     { name: "Node", says: "Sandboxes, containers and volumes on each node", has: (course) => course.data.nodes.length && course.steps.some((step) => /^(kubelet|containerd)\//.test(step.to)), draw: node },
-    { name: "Packet", says: "A packet's way, hop by hop", has: (course) => course.steps.some((step) => step.kind === "packet"), draw: packets },
+    { name: "Packet", says: "A packet's way, from place to place", has: (course) => course.steps.some((step) => step.packet), draw: packets },
     { name: "Owners", says: "Which object owns which", has: (course) => Object.values(course.state(course.steps.length).objects).some((json) => json.metadata?.ownerReferences), draw: owners },
     { name: "etcd", says: "What was written to etcd, the last first", has: (course) => course.steps.some((step) => step.changes.length), draw: log },
     { name: "Over time", says: "How objects fare over virtual time", has: (course) => lanes(course).length > 1, draw: time },

@@ -511,6 +511,52 @@ fn a_view_is_chosen_and_nothing_below_moves() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+const PING: &str = "\
+# A
+
+```scene cross-node from=\"get service/far request\" to=\"from=kernel/node-1 to=user/kubectl\" title=\"There and back\"
+```
+";
+
+/// Where a packet is, what it has passed and what was decided there, on a screen of any width.
+#[test]
+fn a_packet_is_seen_on_its_way() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(PING);
+    for width in [1280, 390] {
+        page.size(width, 900);
+        file(&mut page, &project);
+        page.until("document.querySelectorAll('.ks-mounted').length === 1");
+        page.eval(
+            "[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === 'Packet').click()",
+        );
+        let here = |page: &mut Page| page.text("document.querySelector('.ks-wires [aria-current]').textContent");
+        let lit = |page: &mut Page| page.eval("document.querySelectorAll('.ks-device.ks-lit').length").as_u64();
+        page.eval("for (let i = 0; i < 4; i++) document.querySelector('.ks-bar .ks-step').click()");
+        // Before it is sent the Pod asks its own table.
+        assert!(here(&mut page).starts_with("Pod client"), "{}", here(&mut page));
+        assert!(here(&mut page).contains("route default via 10.244.0.1 dev eth0"), "{}", here(&mut page));
+        for (place, passed, decided) in [
+            ("veth", 1, "bridge cni0: 10.244.0.1 is the bridge itself"),
+            ("cni0", 2, "wire out by eth0, to node-2"),
+            ("eth0", 5, "bridge cni0: 10.244.1.2 is behind veth"),
+            ("Pod far", 7, "icmp the kernel answers echo requests itself"),
+            // The answer is another packet.
+            ("veth", 1, "bridge cni0: 10.244.1.1 is the bridge itself"),
+        ] {
+            page.eval("document.querySelector('.ks-bar .ks-step').click()");
+            assert!(here(&mut page).starts_with(place), "{place}: {}", here(&mut page));
+            assert_eq!(lit(&mut page), Some(passed), "{place} at {width}");
+            let rules = page.text("document.querySelector('.ks-wires .ks-rules').textContent");
+            assert!(rules.contains(decided), "{place}: {rules}");
+            let seen = "(() => { const of = (one) => document.querySelector(one).getBoundingClientRect(), at = of('.ks-wires [aria-current]'), near = of('.ks-near'); \
+                return at.top < near.bottom && at.bottom > near.top && at.right <= near.right + 1; })()";
+            assert_eq!(page.eval(seen), json!(true), "{place} at {width}");
+        }
+    }
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
 #[test]
 fn the_next_told_step_is_one_key_away() {
     let Some(mut page) = Page::open() else { return };
