@@ -10,9 +10,17 @@
   // There if the site has the module. Workers need an origin, which files have not.
   const module = location.protocol === "file:" ? null : document.querySelector('meta[name="kubestep-module"]')?.content;
 
+  /** Tells the service worker what this page consists of: the first time it has all come before there was one. */
+  async function handOver() {
+    const { active } = await navigator.serviceWorker.ready;
+    if (document.readyState !== "complete") await new Promise((done) => addEventListener("load", done));
+    const parts = performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => name.startsWith(location.origin));
+    active.postMessage([location.href.split("#")[0], ...new Set(parts)]);
+  }
+
   // A server that builds pages anew has the newest.
   if (module && !server && "serviceWorker" in navigator && isSecureContext) {
-    navigator.serviceWorker.register(from("sw.js")).catch(() => { /* It is for readers without a network. */ });
+    navigator.serviceWorker.register(from("sw.js")).then(handOver).catch(() => { /* It is for readers without a network. */ });
   }
 
   /** A session in a Worker. `told` has `began(hello)`, `answered(line)` and `ended(why)`. */

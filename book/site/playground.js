@@ -2,7 +2,7 @@
 // what the answers say (docs/json.md). Nothing is sent anywhere: a link carries a session in its fragment.
 "use strict";
 (() => {
-  const { make, yaml, seconds, brief, component, sourceOf, Followed, Board, InPage, from } = window.Kubestep;
+  const { make, yaml, seconds, brief, component, sourceOf, Followed, Board, InPage, from, module } = window.Kubestep;
   const by = (id) => document.getElementById(id);
   const FIRST = "deployment", KEPT = "kubestep-playground", KEPT_MAX = 1 << 20;
   // What a replay needs to be one file: styles, and the player with all that it draws.
@@ -467,5 +467,13 @@ spec:
         - containerPort: 80
 `;
 
-  window.playground = new Playground();
+  /** A page that is a file may run no Worker. */
+  const none = () => {
+    for (const part of document.querySelectorAll(".pg-top > :not(.pg-brand), .ks-skip")) part.remove();
+    document.querySelector("main").replaceChildren(make("p", { "class": "pg-none" }, "The playground runs a cluster in this page, which browsers allow no page that is a file. Serve this folder with a web server, any will do, and open it there. ",
+      make("a", { href: "index.html" }, "The course"), " reads without, and its scenes play."));
+  };
+
+  if (module) window.playground = new Playground();
+  else none();
 })();

@@ -3,6 +3,7 @@
 //! Beside the pages of the book there are the playground, the module that `src/web` becomes, the sources that stops show, and a
 //! service worker that keeps what was loaded, for readers without a network.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -110,8 +111,8 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Names the version of the site in its service worker: a digest of all pages, scripts and the module. A browser that has
-/// another version takes this one.
+/// Tells the site's service worker what there is: its version, a digest of all pages, scripts and the module, so that a browser
+/// that has another one takes this; and the files in `assets/`, without which no page is whole.
 fn keep_offline(dest: &Path) -> anyhow::Result<()> {
     let mut all = String::new();
     for ending in ["html", "css", "js", "gz"] {
@@ -121,8 +122,13 @@ fn keep_offline(dest: &Path) -> anyhow::Result<()> {
         }
     }
     let version: String = sha256::digest(all.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let assets =
+        fs::read_dir(dest.join("assets"))?.flatten().map(|file| file.file_name().to_string_lossy().into_owned());
+    let assets: BTreeSet<String> = assets.collect();
+    let assets: Vec<String> = assets.into_iter().collect();
     let worker = dest.join("sw.js");
-    fs::write(&worker, fs::read_to_string(&worker)?.replace("VERSION", &version))?;
+    let text = fs::read_to_string(&worker)?.replace("VERSION", &version).replace("NAMES", &assets.join(" "));
+    fs::write(&worker, text)?;
     Ok(())
 }
 

@@ -7,6 +7,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use cluster::scenario::Scenario;
@@ -26,20 +28,49 @@ create replicasets request: Here comes the ReplicaSet.
 ```
 ";
 
-/// A site with one chapter, and the address at which it is served; none if there is no module.
-fn served() -> Option<(Scratch, String)> {
+const CASE: &str = "\
+# B
+
+```case no-answer
+```
+";
+
+/// A site with two chapters that is served.
+struct Site {
+    /// Its folder.
+    folder: PathBuf,
+    /// Where it is served.
+    address: String,
+    /// Whether it is.
+    is_up: Arc<AtomicBool>,
+    _project: Scratch,
+}
+
+impl Site {
+    /// The address of a page.
+    fn at(&self, page: &str) -> String {
+        format!("{}/{page}", self.address)
+    }
+}
+
+/// None if there is no module.
+fn served() -> Option<Site> {
     let Some(module) = std::env::var_os("KUBESTEP_MODULE").map(PathBuf::from) else {
         skip::skipped("the cluster as WebAssembly, see .ci/wasm");
         return None;
     };
     let project = project(SCENE);
+    fs::write(project.0.join("book/src/b.md"), CASE).expect("a file can be written");
+    fs::write(project.0.join("book/src/SUMMARY.md"), "# Summary\n\n- [A](a.md)\n- [B](b.md)\n")
+        .expect("a file can be written");
     // Stops show the lines at which these wait.
     copy_folder(&from_root("src/controllers"), &project.0.join("src/controllers"));
-    let dest = project.0.join("site");
-    site::build(&project.0.join("book"), &dest, &program(), &module).expect("the site is built");
-    let size = fs::metadata(dest.join("kubestep.wasm.gz")).expect("it has the module").len();
+    let folder = project.0.join("site");
+    site::build(&project.0.join("book"), &folder, &program(), &module).expect("the site is built");
+    let size = fs::metadata(folder.join("kubestep.wasm.gz")).expect("it has the module").len();
     println!("the cluster as a page loads it: {} kB", size / 1000);
-    Some((project, serve(dest)))
+    let is_up = Arc::new(AtomicBool::new(true));
+    Some(Site { address: serve(folder.clone(), is_up.clone()), folder, is_up, _project: project })
 }
 
 fn copy_folder(from: &Path, to: &Path) {
@@ -53,12 +84,12 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// A server that knows files and nothing else, as any web server does.
-fn serve(folder: PathBuf) -> String {
+/// A server that knows files and nothing else, as any web server does. Its address. Unless it is up, no answer comes.
+fn serve(folder: PathBuf, is_up: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it has an address").to_string();
     thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
+        for stream in listener.incoming().flatten().filter(|_| is_up.load(Ordering::SeqCst)) {
             let folder = folder.clone();
             thread::spawn(move || answer(stream, &folder));
         }
@@ -103,10 +134,10 @@ fn types(page: &mut Page, line: &str) {
 
 #[test]
 fn the_playground_walks_keeps_its_session_and_shares_it() {
-    let Some((_site, address)) = served() else { return };
+    let Some(site) = served() else { return };
     let Some(mut page) = Page::open() else { return };
     page.size(1280, 800);
-    page.go(&format!("{address}/playground.html"));
+    page.go(&site.at("playground.html"));
     page.until(RESTS);
     types(&mut page, "until create pods request");
     let what = "document.querySelector('.pg-what').textContent";
@@ -115,13 +146,13 @@ fn the_playground_walks_keeps_its_session_and_shares_it() {
     let at = page.eval("window.playground.stop.step");
 
     // Opened again, the session goes on; a link opens at the same step.
-    page.go(&format!("{address}/playground.html?again"));
+    page.go(&site.at("playground.html?again"));
     page.until(&format!("{RESTS} && window.playground.stop?.step === {at}"));
     page.eval("window.playground.share()");
     page.until("location.hash.startsWith('#s=')");
     let link = page.text("location.href");
     page.eval("localStorage.clear()");
-    page.go(&format!("{address}/a.html"));
+    page.go(&site.at("a.html"));
     page.go(&link);
     page.until(&format!("{RESTS} && window.playground.stop?.step === {at}"));
 
@@ -182,13 +213,20 @@ fn a_session_is_saved_as_a_page_that_plays_anywhere() {
 /// A session in the page, line by line.
 const SESSION: &str = "\
 window.talk = (requests) => new Promise((done) => {
-  const { open } = requests[0];
+  const { open } = requests[0], times = [];
+  let before = performance.now();
   const session = new Kubestep.InPage(open, {
     began: async (hello) => {
+      const took = () => { times.push(performance.now() - before); before = performance.now(); };
+      took();
       const answers = [JSON.stringify(hello)];
-      for (const request of requests.slice(1)) answers.push(JSON.stringify(JSON.parse(await session.ask(request))));
+      for (const request of requests.slice(1)) {
+        const answer = await session.ask(request);
+        took();
+        answers.push(JSON.stringify(JSON.parse(answer)));
+      }
       session.close();
-      done(answers);
+      done(Object.assign(answers, { times, bytes: session.bytes }));
     },
     answered: () => {},
     ended: (why) => done([why]),
@@ -197,9 +235,9 @@ window.talk = (requests) => new Promise((done) => {
 
 #[test]
 fn the_page_takes_the_steps_that_a_terminal_takes() {
-    let Some((_site, address)) = served() else { return };
+    let Some(site) = served() else { return };
     let Some(mut page) = Page::open() else { return };
-    page.go(&format!("{address}/a.html"));
+    page.go(&site.at("a.html"));
     page.eval(SESSION);
     let lines = |lines: &[&str]| lines.iter().map(|line| json!({"line": line})).collect::<Vec<_>>();
     let whole = lines(&["run"]);
@@ -237,13 +275,126 @@ fn the_page_takes_the_steps_that_a_terminal_takes() {
 
 #[test]
 fn a_scene_is_taken_over_in_the_page() {
-    let Some((_site, address)) = served() else { return };
+    let Some(site) = served() else { return };
     let Some(mut page) = Page::open() else { return };
     page.size(1280, 800);
-    page.go(&format!("{address}/a.html"));
+    page.go(&site.at("a.html"));
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
     page.eval("document.querySelector('.ks-bar .ks-live').click()");
     page.until("document.querySelector('.ks-log')?.textContent.includes('goto')");
     page.until("document.querySelector('.ks-where')?.textContent.includes('step')");
     assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn a_case_is_solved_in_the_page() {
+    let Some(site) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.size(1280, 800);
+    page.go(&site.at("b.html"));
+    let says = |page: &mut Page, line: &str, words: &str| {
+        page.eval("document.querySelector('.ks-live input').focus()");
+        page.ask("Input.insertText", json!({"text": line}));
+        page.key("Enter");
+        page.until("document.querySelector('.ks-live-bar [role=status]').textContent === ''");
+        let log = page.text("document.querySelector('.ks-log').textContent");
+        let answer = log.rsplit("(kubestep) ").next().unwrap_or_default();
+        assert!(answer.starts_with(line) && answer.contains(words), "{line}: {log}");
+    };
+    page.until("document.querySelector('.ks-try button')?.textContent === 'Repair it here'");
+    page.eval("document.querySelector('.ks-try button').click()");
+    page.until("document.querySelector('.ks-live-bar [role=status]').textContent === ''");
+    says(&mut page, "get pods", "Running");
+    says(&mut page, "hint", "hint 1 of 3");
+    says(&mut page, "solved", "not yet");
+    let is_open = "document.querySelector('.ks-cause').open";
+    assert_eq!(page.eval(is_open), json!(false), "the cause stays closed");
+    says(&mut page, "kubectl set selector service shop app=shop", "selector updated");
+    says(&mut page, "solved", "solved");
+    assert_eq!(page.eval(is_open), json!(true));
+    page.go(&site.at("a.html"));
+    assert!(page.text("JSON.stringify({...localStorage})").contains("broken/no-answer"), "it is remembered");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn what_was_loaded_is_there_without_a_network() {
+    let Some(site) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.size(1280, 800);
+    let take_over = |page: &mut Page| {
+        page.until("document.querySelectorAll('.ks-mounted').length === 1");
+        page.eval("document.querySelector('.ks-bar .ks-live').click()");
+        page.until("document.querySelector('.ks-where')?.textContent.includes('step')");
+    };
+    // One page is read, and its scene touched.
+    page.go(&site.at("a.html"));
+    page.until("navigator.serviceWorker.controller !== null");
+    take_over(&mut page);
+    page.until(
+        "caches.keys().then(async ([name]) => { const kept = await (await caches.open(name)).keys(); \
+         return ['a.html', 'kubestep.wasm.gz', 'book.js'].every((part) => kept.some(({url}) => url.includes(part))); })",
+    );
+    site.is_up.store(false, Ordering::SeqCst);
+    page.eval(&format!(
+        "fetch({}).then(() => {{ throw new Error('there is a network') }}, () => 0)",
+        json!(site.at("b.html"))
+    ));
+    page.errors.clear();
+
+    page.go(&site.at("a.html?again"));
+    take_over(&mut page);
+    assert_eq!(page.errors, Vec::<String>::new());
+    page.go(&site.at("playground.html"));
+    page.until(RESTS);
+    types(&mut page, "until create pods request");
+    let what = page.text("document.querySelector('.pg-what').textContent");
+    assert!(what.starts_with("create pods"), "{what}");
+    types(&mut page, "back");
+}
+
+#[test]
+fn from_a_file_scenes_play_and_no_session_is_offered() {
+    let Some(site) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.size(1280, 800);
+    let file = |name: &str| format!("file://{}", site.folder.join(name).display());
+    page.go(&file("a.html"));
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    let count = "parseInt(document.querySelector('.ks-count').textContent)";
+    assert_eq!(page.eval(count), json!(1));
+    page.eval("document.querySelector('.ks-bar .ks-step').click()");
+    assert_eq!(page.eval(count), json!(2));
+    assert_eq!(page.eval("document.querySelectorAll('.ks-bar .ks-live').length"), json!(0), "nothing is offered");
+    page.go(&file("b.html"));
+    assert_eq!(page.eval("document.querySelectorAll('.ks-try button').length"), json!(0), "nothing is offered");
+    page.go(&file("playground.html"));
+    page.until("document.querySelector('main').textContent.includes('web server')");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+/// What the memory of a scenario's whole run may be: phones give a page more.
+const MEMORY_MAX: u64 = 64 << 20;
+
+#[test]
+fn scenarios_have_room_in_a_page() {
+    let Some(site) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.go(&site.at("a.html"));
+    page.eval(SESSION);
+    let milliseconds = |value: &Value| value.as_f64().unwrap_or_default().round();
+    let mut too_large = Vec::new();
+    for scenario in Scenario::shipped() {
+        let name = scenario.name;
+        let mut requests = vec![json!({"open": {"scenario": name}}), json!({"line": "run"})];
+        requests.extend([json!({"line": "back"}), json!({"line": "back"}), json!({"line": "back"})]);
+        let seen = page.eval(&format!("talk({}).then(({{ bytes, times }}) => ({{ bytes, times }}))", json!(requests)));
+        let bytes = seen["bytes"].as_u64().unwrap_or_else(|| panic!("{name}: {seen}"));
+        let times: Vec<f64> = seen["times"].as_array().into_iter().flatten().map(milliseconds).collect();
+        println!("{name}: {} MiB; ms of open, run and three steps back: {times:?}", bytes >> 20);
+        if bytes > MEMORY_MAX {
+            too_large.push(format!("{name} takes {} MiB", bytes >> 20));
+        }
+    }
+    assert!(too_large.is_empty(), "a page has {} MiB for a cluster, and {too_large:?}", MEMORY_MAX >> 20);
 }
