@@ -122,13 +122,6 @@ pub struct Saved {
     images: BTreeMap<String, ImageScript>,
 }
 
-impl Saved {
-    /// How many steps had run.
-    pub fn steps(&self) -> u64 {
-        self.world.steps()
-    }
-}
-
 impl Cluster {
     /// A cluster that has come up: nodes are Ready and nothing is going on.
     pub fn start(config: Config) -> Cluster {

@@ -18,7 +18,7 @@
 //! - [`quiz`]: questions about what comes next. [`tour`]: a scenario's narration. [`case`]: whether a broken cluster is right
 //!   again.
 //! - [`record`]: a run as files. [`scene`]: a part of a run as pictures are drawn from it.
-//! - [`travel`]: going back, choices, branches.
+//! - [`travel`]: going back, choices, branches; `saves`: from where.
 //! - [`source`]: the lines of code at which a component waits.
 //!
 //! Must hold:
@@ -51,6 +51,7 @@ pub mod properties;
 pub mod quiet;
 pub mod quiz;
 pub mod record;
+mod saves;
 pub mod scene;
 pub mod session;
 pub mod source;

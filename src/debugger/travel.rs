@@ -3,7 +3,7 @@
 //! A run is its scenario, the choices that a person made and the files that were read, so any moment of it can be had
 //! again by running it again. So that this does not take as long as the run did, the session saves the world now and then,
 //! at moments at which no task is in flight; going back restores the last save before the wanted step and runs the few
-//! steps in between. Saves stand close together in the near past and further apart in the far past.
+//! steps in between.
 //!
 //! Going back keeps the choices that were made later, and what was read: going forward makes them again, and reads the
 //! same. A new choice in the past parts from them: what was is kept as a branch.
@@ -18,14 +18,11 @@ use super::choice::Choice;
 use super::describe;
 use super::facts::Facts;
 use super::moves::StopAt;
+use super::saves::Saves;
 use super::session::Session;
 
-/// At least so many steps lie between two saves.
-const SPACING: u64 = 250;
 /// A command that is rehearsed gets so many steps: its answer may never come.
 const REHEARSAL: u32 = 2_000;
-/// A save is given up if its neighbours are closer together than this part of their age.
-const SPARSER: u64 = 48;
 
 /// A choice, and how many steps had run when it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +52,7 @@ pub(super) struct Past {
     /// The choices of this branch; those from `next` on were made after the present step, and will be made again.
     choices: Vec<Chosen>,
     next: usize,
-    saves: Vec<Saved>,
+    saves: Saves<Saved>,
     /// The furthest step of this branch.
     furthest: u64,
     /// Branches that were left, oldest first.
@@ -85,23 +82,10 @@ impl Called {
 }
 
 impl Past {
-    /// Keeps a save if it is time for one.
+    /// One stands after so many steps: keeps a save if it is time for one.
     pub(super) fn keep(&mut self, steps: u64, save: impl FnOnce() -> Option<Saved>) {
         self.furthest = self.furthest.max(steps);
-        if self.saves.last().is_some_and(|last| steps < last.steps() + SPACING) {
-            return;
-        }
-        self.saves.extend(save());
-        let mut i = 1;
-        while i + 1 < self.saves.len() {
-            let age = steps.saturating_sub(self.saves[i].steps());
-            let gap = self.saves[i + 1].steps() - self.saves[i - 1].steps();
-            if gap * SPARSER < age {
-                self.saves.remove(i);
-            } else {
-                i += 1;
-            }
-        }
+        self.saves.keep(steps, save);
     }
 
     /// Whether a choice that was made at this point before is due again.
@@ -133,7 +117,7 @@ impl Past {
             self.left.push(Branch { choices: self.choices.clone(), steps: self.furthest, readings, called });
         }
         // What was saved further on belongs to the course that is left.
-        self.saves.retain(|saved| saved.steps() <= steps);
+        self.saves.forget_after(steps);
         self.choices.truncate(self.next);
         self.furthest = steps;
         parts
@@ -298,13 +282,14 @@ impl Session {
         self.cluster.engine.steps()
     }
 
-    /// Restores the last save before `steps`, and runs to it. History stays what it was up to there.
+    /// Restores the last save before `steps`, and runs to it, saving on the way: the next step back is a short one. History
+    /// stays what it was up to there.
     pub(super) fn return_to(&mut self, steps: u64) {
         let read = self.cluster.kubectl.workdir.all();
-        let from = match self.past.saves.iter().rposition(|saved| saved.steps() <= steps) {
-            Some(place) => {
-                self.cluster.restore(&self.past.saves[place]);
-                self.past.saves[place].steps()
+        let from = match self.past.saves.before(steps) {
+            Some((from, saved)) => {
+                self.cluster.restore(saved);
+                *from
             }
             // In a large cluster some task may have been in flight at every moment so far.
             None => {
@@ -317,7 +302,11 @@ impl Session {
         self.cluster.clients.serve(false);
         self.past.next = self.past.choices.iter().filter(|chosen| chosen.after < from).count();
         self.forget_after(steps);
-        while self.cluster.engine.steps() < steps && self.next_step().is_some() {}
+        while self.cluster.engine.steps() < steps
+            && let Some(step) = self.next_step()
+        {
+            self.past.saves.keep(step.id.0, || self.cluster.save());
+        }
     }
 
     /// One step. Choices that were made here before are made again first.
@@ -406,7 +395,7 @@ impl Session {
         let back_to = parts_at.unwrap_or(there.steps).min(there.steps).min(self.cluster.engine.steps());
         self.return_to(back_to);
         // Saves after the parting belong to the other course.
-        self.past.saves.retain(|saved| saved.steps() <= back_to);
+        self.past.saves.forget_after(back_to);
         self.past.next = there.choices.iter().filter(|chosen| chosen.after < back_to).count();
         self.past.called = there.called;
         self.past.choices = there.choices;
