@@ -7,8 +7,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use cluster::scenario::Scenario;
@@ -17,7 +17,7 @@ use kubestep_web::page::Page as Native;
 use serde_json::{Value, json};
 
 use crate::chromium::Page;
-use crate::project::{Scratch, from_root, program, project};
+use crate::project::{from_root, program, project};
 use crate::skip;
 
 const SCENE: &str = "\
@@ -35,15 +35,14 @@ const CASE: &str = "\
 ```
 ";
 
-/// A site with two chapters that is served.
+/// A site that is served.
 struct Site {
     /// Its folder.
-    folder: PathBuf,
+    folder: &'static Path,
     /// Where it is served.
     address: String,
     /// Whether it is.
     is_up: Arc<AtomicBool>,
-    _project: Scratch,
 }
 
 impl Site {
@@ -53,24 +52,34 @@ impl Site {
     }
 }
 
-/// None if there is no module.
+/// A site with two chapters; none if there is no module.
 fn served() -> Option<Site> {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let Some(module) = std::env::var_os("KUBESTEP_MODULE").map(PathBuf::from) else {
         skip::skipped("the cluster as WebAssembly, see .ci/wasm");
         return None;
     };
+    let folder = BUILT.get_or_init(|| built(&module));
+    let is_up = Arc::new(AtomicBool::new(true));
+    Some(Site { folder, address: serve(folder, is_up.clone()), is_up })
+}
+
+/// Its folder, with this module in it.
+fn built(module: &Path) -> PathBuf {
     let project = project(SCENE);
-    fs::write(project.0.join("book/src/b.md"), CASE).expect("a file can be written");
-    fs::write(project.0.join("book/src/SUMMARY.md"), "# Summary\n\n- [A](a.md)\n- [B](b.md)\n")
-        .expect("a file can be written");
+    let chapter = |name: &str, text: &str| {
+        fs::write(project.0.join("book/src").join(name), text).expect("a file can be written");
+    };
+    chapter("b.md", CASE);
+    chapter("SUMMARY.md", "# Summary\n\n- [A](a.md)\n- [B](b.md)\n");
     // Stops show the lines at which these wait.
     copy_folder(&from_root("src/controllers"), &project.0.join("src/controllers"));
-    let folder = project.0.join("site");
-    site::build(&project.0.join("book"), &folder, &program(), &module).expect("the site is built");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("site");
+    let _ = fs::remove_dir_all(&folder);
+    site::build(&project.0.join("book"), &folder, &program(), module).expect("the site is built");
     let size = fs::metadata(folder.join("kubestep.wasm.gz")).expect("it has the module").len();
     println!("the cluster as a page loads it: {} kB", size / 1000);
-    let is_up = Arc::new(AtomicBool::new(true));
-    Some(Site { address: serve(folder.clone(), is_up.clone()), folder, is_up, _project: project })
+    folder
 }
 
 fn copy_folder(from: &Path, to: &Path) {
@@ -85,13 +94,12 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 /// A server that knows files and nothing else, as any web server does. Its address. Unless it is up, no answer comes.
-fn serve(folder: PathBuf, is_up: Arc<AtomicBool>) -> String {
+fn serve(folder: &'static Path, is_up: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it has an address").to_string();
     thread::spawn(move || {
         for stream in listener.incoming().flatten().filter(|_| is_up.load(Ordering::SeqCst)) {
-            let folder = folder.clone();
-            thread::spawn(move || answer(stream, &folder));
+            thread::spawn(move || answer(stream, folder));
         }
     });
     format!("http://{address}")
@@ -273,6 +281,15 @@ fn the_page_takes_the_steps_that_a_terminal_takes() {
     }
 }
 
+/// A click, and how many milliseconds later something is so.
+const CLICK: &str = "\
+window.click = (what, is_so) => new Promise((done) => {
+  const clicked = performance.now();
+  const look = () => (is_so() ? done(Math.round(performance.now() - clicked)) : requestAnimationFrame(look));
+  document.querySelector(what).click();
+  look();
+})";
+
 #[test]
 fn a_scene_is_taken_over_in_the_page() {
     let Some(site) = served() else { return };
@@ -280,9 +297,16 @@ fn a_scene_is_taken_over_in_the_page() {
     page.size(1280, 800);
     page.go(&site.at("a.html"));
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
-    page.eval("document.querySelector('.ks-bar .ks-live').click()");
-    page.until("document.querySelector('.ks-log')?.textContent.includes('goto')");
-    page.until("document.querySelector('.ks-where')?.textContent.includes('step')");
+    page.eval(CLICK);
+    // Only a live session says what is in flight.
+    let first = page.eval("click('.ks-bar .ks-live', () => document.querySelector('.ks-detail .ks-flights'))");
+    let shown = "document.querySelector('.ks-where').textContent";
+    let before = json!(page.text(shown));
+    let mut press =
+        |button: &str, is_so: &str| page.eval(&format!("click('.ks-live-bar [title^=\"{button}\"]', () => {is_so})"));
+    let forward = press("To the next notification", &format!("{shown} !== {before}"));
+    let back = press("Back", &format!("{shown} === {before}"));
+    println!("ms until a touched scene answers: {first}; a step in it: {forward}; a step back: {back}");
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
