@@ -5,8 +5,8 @@
 //! that stops matching as DELETED. Watchers that name one node or one object are found by index, so that a Pod's
 //! change costs the same in a cluster of three nodes and of five thousand.
 //!
-//! Left out: the bookmarks that a real server sends about every minute, and just before a watch is over. Here the one
-//! that ends the initial events is the only one.
+//! Left out: a real server sends every watch that wants them a bookmark about every minute. Here it does so when it is asked to,
+//! as it is for clients outside; components of the cluster go without.
 
 use std::collections::BTreeMap;
 
@@ -100,6 +100,11 @@ impl Watchers {
             Some(node) => self.by_node.entry(node.to_owned()).or_default(),
             None => self.wide.entry(watcher.kind).or_default(),
         }
+    }
+
+    /// Of which kind a watch is.
+    pub fn kind(&self, id: WatchId) -> Option<Kind> {
+        self.all.get(&id).map(|watcher| watcher.kind)
     }
 
     /// In which version of its kind a watch is told.

@@ -43,6 +43,7 @@ struct Inner {
     results: RefCell<BTreeMap<CallId, Outcome>>,
     notes: RefCell<Vec<Note>>,
     closed: RefCell<Vec<WatchId>>,
+    asked_after: RefCell<Vec<WatchId>>,
     disarmed: RefCell<Vec<TimerId>>,
     memories: RefCell<Vec<Weak<dyn Remembers>>>,
 }
@@ -111,6 +112,7 @@ impl Hub {
             results: RefCell::default(),
             notes: RefCell::default(),
             closed: RefCell::default(),
+            asked_after: RefCell::default(),
             disarmed: RefCell::default(),
             memories: RefCell::default(),
         }))
@@ -219,6 +221,11 @@ impl Hub {
     /// Closes a watch; nothing more comes from it.
     pub fn close_watch(&self, watch: WatchId) {
         self.0.closed.borrow_mut().push(watch);
+    }
+
+    /// Asks how far an open watch has come: a bookmark on it will tell.
+    pub fn ask_progress(&self, watch: WatchId) {
+        self.0.asked_after.borrow_mut().push(watch);
     }
 
     /// Tells another part of the node something; no reply is awaited.
@@ -330,6 +337,7 @@ impl Hub {
         self.0.results.take();
         self.0.notes.take();
         self.0.closed.take();
+        self.0.asked_after.take();
         self.0.disarmed.take();
     }
 
@@ -393,6 +401,10 @@ impl Hub {
 
     pub(super) fn take_closed(&self) -> Vec<WatchId> {
         std::mem::take(&mut self.0.closed.borrow_mut())
+    }
+
+    pub(super) fn take_asked_after(&self) -> Vec<WatchId> {
+        std::mem::take(&mut self.0.asked_after.borrow_mut())
     }
 
     pub(super) fn take_disarmed(&self) -> Vec<TimerId> {

@@ -309,6 +309,9 @@ impl<S: Server> Engine<S> {
         for watch in self.hub.take_closed() {
             self.close_watch(watch);
         }
+        for watch in self.hub.take_asked_after() {
+            S::tell_progress(self, watch);
+        }
         let mut outgoing = std::mem::take(&mut self.scratch);
         self.hub.take_outbox(&mut outgoing);
         for out in outgoing.drain(..) {

@@ -24,6 +24,9 @@ pub trait Server: Clone {
     /// Something has arrived at one of its processes: a request, or the answer to a question of its own.
     fn deliver(engine: &mut Engine<Self>, event: &Pending);
 
+    /// A watch's client asks how far it has come: a bookmark tells. Mirrors etcd's `WatchProgressRequest`.
+    fn tell_progress(engine: &mut Engine<Self>, watch: WatchId);
+
     /// A client has closed a watch, or has gone.
     fn close_watch(&mut self, watch: WatchId);
 

@@ -21,10 +21,12 @@ fn deployment(replicas: u32) -> String {
 fn a_session_repeats_without_its_clients() {
     let mut served = Served::start(&["--speed", "50"]);
     let mut watching = watch(&served, "/api/v1/namespaces/default/pods?watch=1");
+    let mut marked = watch(&served, "/api/v1/namespaces/default/configmaps?watch=1&allowWatchBookmarks=true");
     assert_eq!(ask(&served, "POST", DEPLOYMENTS, &deployment(2)).code, 201);
     let ready = "\"phase\":\"Running\"";
     while !chunk(&mut watching).expect("Pods come").contains(ready) {}
     drop(watching);
+    while !chunk(&mut marked).expect("a bookmark comes each minute").contains("\"type\":\"BOOKMARK\"") {}
     assert_eq!(ask(&served, "DELETE", &format!("{DEPLOYMENTS}/web"), "").code, 200);
     let body = "{\"metadata\":{\"name\":\"it's\"}}";
     assert_eq!(ask(&served, "POST", "/api/v1/namespaces/default/configmaps", body).code, 422);

@@ -86,6 +86,10 @@ impl Server for Host {
         }
     }
 
+    fn tell_progress(engine: &mut Engine, watch: WatchId) {
+        servers::tell_progress(engine, watch);
+    }
+
     fn close_watch(&mut self, watch: WatchId) {
         self.api.close_watch(watch);
     }

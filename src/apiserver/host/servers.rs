@@ -214,6 +214,17 @@ fn cache_of(engine: &mut Engine, server: ActorId, kind: Kind) -> Option<u64> {
     oldest(engine)
 }
 
+/// Tells a watch how far its server's cache has come, unless its client knows that already.
+pub(super) fn tell_progress(engine: &mut Engine, watch: WatchId) {
+    let Some(Stream { server, after, .. }) = engine.stream(watch).cloned() else { return };
+    let Some(kind) = engine.server.api.watchers.kind(watch) else { return };
+    let stored = engine.server.api.kind_in_store(kind);
+    let heard = cache_of(engine, server, stored).unwrap_or_else(|| engine.server.api.store.revision());
+    if heard > after {
+        notify(engine, watch, WatchEvent::Bookmark { kind, revision: heard, initial_events_end: false });
+    }
+}
+
 /// etcd has forgotten what a cache should hear of next: the server lists the kind anew. Whoever watches it there has
 /// missed something, and is told 410.
 pub(super) fn list_anew(engine: &mut Engine, server: ActorId, kind: Kind) {
@@ -223,7 +234,7 @@ pub(super) fn list_anew(engine: &mut Engine, server: ActorId, kind: Kind) {
     engine.close_watch(follows.watch);
     let expired = Status::new(Reason::Expired, "The resourceVersion for the provided watch is too old.");
     for watch in watches_at(engine, server) {
-        let of = engine.server.api.watchers.iter().find(|(id, _)| *id == watch).map(|(_, watcher)| watcher.kind);
+        let of = engine.server.api.watchers.kind(watch);
         if of.is_some_and(|of| engine.server.api.kind_in_store(of) == kind) {
             engine.break_watch(watch, expired.clone());
         }

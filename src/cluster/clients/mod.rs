@@ -9,28 +9,21 @@
 //!   `a_session_repeats_without_its_clients`.
 //!
 //! - [`arrival`]: what passes to and fro. [`logs`]: logs that a kubelet gives. [`stream`]: connections to what runs in Pods, which are
-//!   to a process ([`exec`]) or to ports ([`forward`]).
-//!
-//! Left out: a watch without `timeoutSeconds` ends after 45 minutes; a real server takes a random time between 30 minutes and an
-//! hour.
+//!   to a process ([`exec`]) or to ports ([`forward`]). [`watching`]: watches.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::rc::Rc;
-use std::time::Duration;
 
 use apiserver::host::Engine;
 use client::Client;
 use engine::{Actor, ActorId, Delivery, Hub, Memory};
-use kinds::printers::View;
 use kubectl::nodes::Nodes;
 use kubectl::proxied;
-use object::Discovery;
-use rest::Call;
 use rest::exchange::{Caller, Told, exchange};
 use rest::options::Query;
-use wire::{Answer, Body, Error, Request, User, WatchEvent, WatchId};
+use wire::{Body, Error, Request, User, WatchId};
 
 mod arrival;
 mod exec;
@@ -39,17 +32,15 @@ mod logs;
 pub mod stream;
 #[cfg(test)]
 mod tests;
+mod watching;
 
 pub use arrival::{Arrival, Exchange, ExchangeId, Identity, RequestBody, Sent};
 use logs::Following;
 use stream::Connected;
+use watching::Watching;
 
 /// Requests a second of one client; its own limits are in its own process.
 const REQUESTS: u32 = 100_000;
-/// Wake: a watch has been open for as long as its client wanted. The key is the watch's number.
-const TIMEOUT: &str = "a watch times out";
-/// How long a watch stays open whose client did not say.
-const WATCH_TIME: Duration = Duration::from_secs(45 * 60);
 
 /// The clients outside, and what is still to be sent to them. Cloning shares it.
 #[derive(Clone)]
@@ -87,18 +78,6 @@ struct Asked {
     label: Rc<str>,
 }
 
-/// A watch that a client has open.
-#[derive(Clone)]
-struct Watching {
-    exchange: ExchangeId,
-    actor: ActorId,
-    label: Rc<str>,
-    call: Rc<Call>,
-    known: Rc<Discovery>,
-    /// Whether an event of it was sent: a table's columns go with the first alone.
-    has_sent: bool,
-}
-
 impl Clients {
     /// No client yet. The nodes have the logs.
     pub(super) fn new(hub: &Hub, nodes: Rc<dyn Nodes>) -> Clients {
@@ -124,35 +103,6 @@ impl Clients {
         if outbox.is_taken {
             outbox.sent.push((exchange, sent));
         }
-    }
-
-    /// Says that a watch is open, once.
-    fn begin(&self, watch: WatchId, exchange: ExchangeId) {
-        let mut outbox = self.outbox.borrow_mut();
-        if outbox.is_taken && outbox.begun.insert(watch) {
-            outbox.sent.push((exchange, Sent::Begins("application/json")));
-        }
-    }
-
-    fn has_begun(&self, watch: WatchId) -> bool {
-        self.outbox.borrow().begun.contains(&watch)
-    }
-
-    /// Ends a watch that is open.
-    fn end(&self, hub: &Hub, watch: WatchId) {
-        let exchange = self.watches.borrow().get(&watch).map(|watching| watching.exchange);
-        if let Some(exchange) = exchange {
-            hub.close_watch(watch);
-            self.begin(watch, exchange);
-            self.drop(watch, exchange, Sent::Ends);
-        }
-    }
-
-    /// Forgets a watch, with a last word to its client.
-    fn drop(&self, watch: WatchId, exchange: ExchangeId, last: Sent) {
-        self.watches.borrow_mut().remove(&watch);
-        self.outbox.borrow_mut().begun.remove(&watch);
-        self.send(exchange, last);
     }
 }
 
@@ -292,13 +242,9 @@ async fn answer(hub: Hub, actor: ActorId, name: Rc<str>, clients: Clients, numbe
             }
         }
         Told::Watch(call, known) => {
-            let watch = hub.watch(actor, call.request.clone());
             let (_, query) = arrival.target.split_once('?').unwrap_or_default();
             let seconds = Query::parse(query).get("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
-            let open_for = seconds.filter(|seconds| *seconds > 0).map_or(WATCH_TIME, Duration::from_secs);
-            hub.wake_background(actor, TIMEOUT, watch.0.to_string(), open_for);
-            let watching = Watching { exchange: number, actor, label, call: Rc::new(*call), known, has_sent: false };
-            clients.watches.borrow_mut().insert(watch, watching);
+            clients.watch(&hub, (number, actor, label), (*call, known), seconds);
         }
     }
 }
@@ -331,35 +277,6 @@ struct WireActor {
     clients: Clients,
 }
 
-impl WireActor {
-    fn told(&self, watch: WatchId, event: &WatchEvent) {
-        let found = self.clients.watches.borrow_mut().get_mut(&watch).map(|watching| {
-            let first = !std::mem::replace(&mut watching.has_sent, true);
-            (watching.clone(), first)
-        });
-        let Some((watching, first)) = found else { return self.hub.close_watch(watch) };
-        let Watching { exchange, call, known, .. } = watching;
-        let view = View { now: self.hub.now().timestamp(), known: &known };
-        match event {
-            WatchEvent::Error(Error::Transport(_)) => return self.clients.drop(watch, exchange, Sent::Closed),
-            // Before the watch was open it is its answer.
-            WatchEvent::Error(error) if first && !self.clients.has_begun(watch) => {
-                let (code, result) = (error.clone().into_status().code, Err(error.clone()));
-                let answer = Answer { code, result, warnings: Vec::new(), wrote: false };
-                let answer = rest::respond(&call, &answer, view).into();
-                return self.clients.drop(watch, exchange, Sent::Answer(answer));
-            }
-            _ => {}
-        }
-        self.clients.begin(watch, exchange);
-        let line = rest::watch_line(&call, event, first, view);
-        line.into_iter().for_each(|line| self.clients.send(exchange, Sent::Line(line)));
-        if matches!(event, WatchEvent::Error(_)) {
-            self.clients.end(&self.hub, watch);
-        }
-    }
-}
-
 impl Actor for WireActor {
     fn name(&self) -> &str {
         &self.name
@@ -367,9 +284,12 @@ impl Actor for WireActor {
 
     fn deliver(&self, delivery: Delivery) {
         match delivery {
-            Delivery::Notification { watch, event } => self.told(watch, &event),
-            Delivery::Wake { what: TIMEOUT, key } => {
+            Delivery::Notification { watch, event } => self.clients.told(&self.hub, watch, &event),
+            Delivery::Wake { what: watching::TIMEOUT, key } => {
                 self.clients.end(&self.hub, WatchId(key.parse().unwrap_or_default()));
+            }
+            Delivery::Wake { what: watching::BOOKMARK, key } => {
+                self.clients.look_after(&self.hub, WatchId(key.parse().unwrap_or_default()));
             }
             Delivery::Wake { what: logs::LOOK, key } => {
                 logs::go_on(&self.hub, &self.clients, key.parse().unwrap_or_default());

@@ -44,6 +44,39 @@ fn a_program_outside_is_an_actor() {
     assert!(cluster.clients.exchanges(&cluster.engine).is_empty());
 }
 
+/// Each minute, and two seconds before the end; a client that did not ask hears nothing.
+#[test]
+fn a_watch_says_how_far_it_has_come() {
+    let mut cluster = cluster();
+    let watch = |options: &str| {
+        let target = format!("{CONFIG_MAPS}?watch=true&fieldSelector=metadata.name%3Dc&timeoutSeconds=150{options}");
+        arrival("GET", &target, "")
+    };
+    let asks = cluster.clients.arrive(&mut cluster.engine, watch("&allowWatchBookmarks=true"));
+    cluster.clients.arrive(&mut cluster.engine, watch(""));
+    let begun = cluster.engine.now();
+    let mut told: Vec<(u64, u64)> = Vec::new();
+    while cluster.clients.is_under_way(asks) && cluster.step().is_some() {
+        for (exchange, sent) in cluster.clients.take_sent(&cluster.engine) {
+            let Sent::Line(line) = sent else { continue };
+            let event: serde_json::Value = serde_json::from_str(&line).expect("a line is JSON");
+            assert!(
+                exchange == asks && event["type"] == "BOOKMARK" && event["object"]["kind"] == "ConfigMap",
+                "{line}"
+            );
+            assert!(event["object"]["metadata"]["annotations"].is_null(), "{line}");
+            let revision = event["object"]["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
+            told.push(((cluster.engine.now() - begun).as_secs(), revision.expect("a bookmark has one")));
+            // A change that these watches are not told of.
+            let other = arrival("POST", CONFIG_MAPS, r#"{"metadata":{"generateName":"other-"}}"#);
+            cluster.clients.arrive(&mut cluster.engine, other);
+        }
+    }
+    let (times, revisions): (Vec<_>, Vec<_>) = told.into_iter().unzip();
+    assert_eq!(times, [60, 120, 148]);
+    assert!(revisions.is_sorted_by(|one, next| one < next), "{revisions:?}");
+}
+
 #[test]
 fn a_client_that_hangs_up_is_forgotten() {
     let mut cluster = cluster();
