@@ -186,8 +186,12 @@ pub fn respond(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
 
 /// One event of a watch as a line, if this client is told of it. Of tables only the `first` has heads.
 pub fn watch_line(call: &Call, event: &WatchEvent, first: bool, view: View) -> Option<String> {
-    let bookmark = matches!(event, WatchEvent::Bookmark { .. });
-    let told = !bookmark || call.request.options.allow_watch_bookmarks;
+    let options = &call.request.options;
+    let told = match event {
+        WatchEvent::Bookmark { initial_events_end: true, .. } if options.send_initial_events != Some(true) => false,
+        WatchEvent::Bookmark { .. } => options.allow_watch_bookmarks,
+        _ => true,
+    };
     told.then(|| encode::event_json(call, &encode::watch_event(call, event, first, view)) + "\n")
 }
 
