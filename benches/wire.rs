@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 const CLIENTS: usize = 8;
 /// Requests on each.
 const REQUESTS: usize = 250;
-/// Watches that are told of each change.
-const WATCHERS: usize = 100;
+/// Watches that are told of each change: a connection each, and the server has 512.
+const WATCHERS: usize = 500;
+/// Pods of the list.
+const LISTED: usize = 1000;
 
 fn main() {
     let server = Server::start();
@@ -24,22 +26,36 @@ fn main() {
     server.measure("PATCH a ConfigMap", |client, n| {
         ("PATCH", format!("{config_maps}/c-{client}-{n}"), format!("{{\"data\":{{\"a\":\"{n}\"}}}}"))
     });
-    let spec = "\"spec\":{\"nodeName\":\"nowhere\",\"containers\":[{\"name\":\"c\",\"image\":\"nginx\"}]}";
+    // They are to stay as they are: nothing may place them.
+    let spec =
+        "\"spec\":{\"schedulingGates\":[{\"name\":\"shut\"}],\"containers\":[{\"name\":\"c\",\"image\":\"nginx\"}]}";
     server.measure("POST a Pod", |client, n| {
         ("POST", pods.to_owned(), format!("{{\"metadata\":{{\"name\":\"p-{client}-{n}\"}},{spec}}}"))
     });
     let mut connection = server.connect();
     let begun = now();
-    let length = request(&mut connection, &server, "GET", &format!("{pods}?limit=1000"), "");
-    println!("LIST 1,000 Pods: {:?}, {length} bytes", begun.elapsed());
+    let list = request(&mut connection, &server, "GET", &format!("{pods}?limit={LISTED}"), "");
+    let took = begun.elapsed();
+    assert_eq!(list.matches("\"schedulingGates\"").count(), LISTED, "{}", &list[..list.len().min(300)]);
+    println!("LIST {LISTED} Pods: {took:?}, {} bytes", list.len());
+    drop((connection, server));
+    watches();
+}
 
+/// What open watches take, in a server that has no memory to use again.
+fn watches() {
+    let server = Server::start();
+    let config_maps = "/api/v1/namespaces/default/configmaps";
+    let mut connection = server.connect();
+    request(&mut connection, &server, "POST", config_maps, "{\"metadata\":{\"name\":\"c\"}}");
     let before = server.memory();
     let watching: Vec<_> = (0..WATCHERS)
-        .map(|_| server.watch(&format!("{config_maps}?watch=1&resourceVersion=0&fieldSelector=metadata.name%3Dc-0-0")))
+        .map(|_| server.watch(&format!("{config_maps}?watch=1&resourceVersion=0&fieldSelector=metadata.name%3Dc")))
         .collect();
-    println!("a watch that is open: {} KiB", server.memory().saturating_sub(before) / WATCHERS as u64);
+    let after = server.memory();
+    println!("a watch that is open: {} KiB; {WATCHERS}: {before} KiB to {after}", (after - before) / WATCHERS as u64);
     let begun = now();
-    request(&mut connection, &server, "PATCH", &format!("{config_maps}/c-0-0"), "{\"data\":{\"a\":\"told\"}}");
+    request(&mut connection, &server, "PATCH", &format!("{config_maps}/c"), "{\"data\":{\"a\":\"told\"}}");
     for mut watch in watching {
         let mut line = String::new();
         while !line.contains("told") {
@@ -152,8 +168,8 @@ fn write(connection: &mut BufReader<TcpStream>, server: &Server, method: &str, p
     connection.get_mut().write_all(head.as_bytes()).expect("it reads");
 }
 
-/// Sends a request and reads its answer, whose length it gives.
-fn request(connection: &mut BufReader<TcpStream>, server: &Server, method: &str, path: &str, body: &str) -> usize {
+/// Sends a request and reads its answer, whose body it gives.
+fn request(connection: &mut BufReader<TcpStream>, server: &Server, method: &str, path: &str, body: &str) -> String {
     write(connection, server, method, path, body);
     let (mut line, mut length) = (String::new(), 0);
     connection.read_line(&mut line).expect("it answers");
@@ -165,6 +181,7 @@ fn request(connection: &mut BufReader<TcpStream>, server: &Server, method: &str,
             length = value.trim().parse().expect("a number");
         }
     }
-    connection.read_exact(&mut vec![0; length]).expect("the body comes");
-    length
+    let mut body = vec![0; length];
+    connection.read_exact(&mut body).expect("the body comes");
+    String::from_utf8(body).expect("it is text")
 }
