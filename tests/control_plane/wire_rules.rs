@@ -23,6 +23,18 @@ const MERGE: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 const CM: &str = "/api/v1/namespaces/default/configmaps";
 
+/// A kind whose objects have a size that is not over their greatest.
+const WIDGETS: &str = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+    "names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":
+    {"type":"object","properties":{"spec":{"type":"object","required":["size"],
+        "x-kubernetes-validations":[{"rule":"self.size <= self.max","message":"size over max"}],
+        "properties":{"size":{"type":"integer"},"max":{"type":"integer","default":10}}}}}}}]}}"#;
+const ESTABLISHED: &str = r#"{"status":{"conditions":[
+    {"type":"NamesAccepted","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},
+    {"type":"Established","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}"#;
+const APPROVED: &str =
+    r#"{"status":{"conditions":[{"type":"Approved","status":"True","reason":"Me","message":"ok"}]}}"#;
+
 /// Who asks, the method and the path, `Name: value` of headers, the body, the code, and what must be there: `Name: value` of a
 /// header, or a part of the body; behind `!` what must not.
 type Row<'r> = (&'r str, &'r str, &'r [&'r str], &'r str, u16, &'r [&'r str]);
@@ -119,6 +131,22 @@ fn rules_of_the_wire_hold() {
     let secret = r#"{"metadata":{"name":"s"},"stringData":{"a":"b"}}"#;
     let lease = r#"{"metadata":{"name":"l"},"spec":{"holderIdentity":"a"}}"#;
     let review = r#"{"spec":{}}"#;
+    let (crds, widgets) =
+        ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/example.com/v1/namespaces/default/widgets");
+    let widget = |name: &str, spec: &str| {
+        format!(r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{name}"}},"spec":{spec}}}"#)
+    };
+    let [over, missing, fits] = [("over", r#"{"size":11}"#), ("missing", "{}"), ("fits", r#"{"size":3}"#)]
+        .map(|(name, spec)| widget(name, spec));
+    let request = object::base64::padded(include_bytes!("../../src/object/x509/recorded-request.pem"));
+    let signing = |name: &str, usage: &str| {
+        format!(
+            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"request":"{request}","signerName":"kubernetes.io/kube-apiserver-client","usages":["{usage}"],"username":"root","groups":["system:masters"]}}}}"#
+        )
+    };
+    let [jane, fly] = [("jane", "client auth"), ("fly", "fly")].map(|(name, usage)| signing(name, usage));
+    let (csrs, roles) =
+        ("/apis/certificates.k8s.io/v1/certificatesigningrequests", "/apis/rbac.authorization.k8s.io/v1/clusterroles");
     #[rustfmt::skip]
     let rules: &[(usize, &[Row])] = &[
         (1, &[
@@ -177,6 +205,9 @@ fn rules_of_the_wire_hold() {
             ("", "GET /api/v1/namespaces", &["Accept: text/plain"], "", 406, &["Available representations", "stream=watch"]),
             ("", "GET /api/v1/namespaces", &["Accept: application/json;as=Chair;v=v1;g=meta.k8s.io"], "", 406, &["only the following media types are accepted"]),
             ("", "GET /api/v1/namespaces?watch=1", &["Accept: application/yaml"], "", 406, &["stream=watch"]),
+            ("", "GET /api/v1/namespaces/default", &["Accept: application/cbor"], "", 406, &["\"406: Not Acceptable\\n\\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf\""]),
+            ("", "GET /api/v1/namespaces?watch=1", &["Accept: application/cbor"], "", 406, &["\"406: Not Acceptable\\n\\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch\""]),
+            ("", "GET /api/v1/namespaces", &["Accept: application/cbor, application/json"], "", 200, &["NamespaceList"]),
         ]),
         (9, &[("", "GET /api/v1/namespaces", &[&format!("Accept: {PARTIAL}")], "", 406, &["you requested PartialObjectMetadata, but the requested object is a list"])]),
         (10, &[
@@ -185,6 +216,8 @@ fn rules_of_the_wire_hold() {
             ("", &format!("POST {CM}"), &["Content-Type: application/yaml"], "metadata:\n  name: y\n---\nmetadata:\n  name: z\n", 201, &["\"name\":\"y\""]),
             ("", &format!("POST {CM}"), &["Content-Type: text/plain"], &b, 415, &["the body of the request was in an unknown format"]),
             ("", &format!("PATCH {CM}/a"), &["Content-Type: text/plain"], "{}", 415, &["415: Unsupported Media Type"]),
+            ("", &format!("POST {CM}"), &["Content-Type: application/cbor"], "\u{a0}", 415, &["the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf"]),
+            ("", &format!("PATCH {CM}/a?fieldManager=m"), &["Content-Type: application/apply-patch+cbor"], "\u{a0}", 415, &["415: Unsupported Media Type"]),
         ]),
         (11, &[
             ("", &format!("POST {CM}"), &[], r#"{"Metadata":{},"x":1,"metadata":{"name":"a"}}"#, 201, &["Warning: unknown field \\\"Metadata\\\"", "Warning: unknown field \\\"x\\\""]),
@@ -252,6 +285,13 @@ fn rules_of_the_wire_hold() {
             ("", "POST /apis/apps/v1/namespaces/default/deployments", &[], r#"{"metadata":{"name":"a.b"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}}"#, 201, &[]),
             ("", "POST /apis/policy/v1/namespaces/default/poddisruptionbudgets", &[], r#"{"metadata":{"name":"a"},"spec":{"selector":{}}}"#, 201, &[]),
         ]),
+        (24, &[
+            ("", &format!("POST {crds}"), &[], WIDGETS, 201, &[]),
+            ("", &format!("PATCH {crds}/widgets.example.com/status"), &[&format!("Content-Type: {MERGE}")], ESTABLISHED, 200, &[]),
+            ("", &format!("POST {widgets}"), &[], &fits, 201, &["\"max\":10"]),
+            ("", &format!("POST {widgets}"), &[], &missing, 422, &["Widget.example.com \\\"missing\\\" is invalid: [spec.size: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"]),
+            ("", &format!("POST {widgets}"), &[], &over, 422, &["Widget.example.com \\\"over\\\" is invalid: spec: Invalid value: size over max"]),
+        ]),
         (25, &[
             ("", &format!("POST {CM}"), &[], &long, 422, &["Too long"]), ("", &format!("POST {CM}"), &[], &noted, 422, &["metadata.annotations: Too long"]),
             ("", &format!("POST {CM}"), &[], &huge, 413, &["Request entity too large: limit is 3145728"]),
@@ -272,6 +312,13 @@ fn rules_of_the_wire_hold() {
             ("nobody", "GET /api", &["Authorization: Basic YTpi"], "", 403, &["system:anonymous"]),
             ("nobody", "GET /livez", &[], "", 200, &["ok"]), ("nobody", "GET /version", &[], "", 200, &["v1.36.2"]),
         ]),
+        // Left out: that they have no rules until the controller has run.
+        (29, &[
+            ("", &format!("GET {roles}/admin"), &[], "", 200, &["\"clusterRoleSelectors\":[{\"matchLabels\":{\"rbac.authorization.k8s.io/aggregate-to-admin\":\"true\"}}]"]),
+            ("", &format!("GET {roles}/edit"), &[], "", 200, &["aggregate-to-edit\":\"true\"}}]", "aggregate-to-admin\":\"true\""]),
+            ("", &format!("GET {roles}/view"), &[], "", 200, &["aggregate-to-view\":\"true\"}}]", "aggregate-to-edit\":\"true\""]),
+            ("", &format!("GET {roles}/system:aggregate-to-view"), &[], "", 200, &["!clusterRoleSelectors", "aggregate-to-view\":\"true\""]),
+        ]),
         (30, &[
             ("alice", &format!("GET {CM}"), &["Impersonate-User: bob"], "", 403, &["cannot impersonate"]),
             ("", &format!("GET {CM}"), &["Impersonate-Group: g"], "", 400, &[]),
@@ -279,6 +326,14 @@ fn rules_of_the_wire_hold() {
         ]),
         (31, &[
             ("", "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &[], review, 422, &[".authorization.k8s.io \\\"\\\" is invalid"]),
+        ]),
+        (32, &[
+            ("alice", &format!("POST {csrs}"), &[], &jane, 403, &["cannot create resource"]),
+            ("", &format!("POST {csrs}"), &[], &jane, 201, &["\"username\":\"kubernetes-admin\"", "!\"root\""]),
+            ("", &format!("POST {csrs}"), &[], &fly, 422, &["spec.usages[0]: Unsupported value: \\\"fly\\\": supported values: \\\"any\\\", \\\"cert sign\\\"", "\\\"timestamping\\\""]),
+            ("", &format!("PATCH {csrs}/jane"), &[&format!("Content-Type: {MERGE}")], APPROVED, 200, &["!Approved"]),
+            ("", &format!("PATCH {csrs}/jane/status"), &[&format!("Content-Type: {MERGE}")], APPROVED, 422, &["status.conditions: Forbidden: updates may not add a condition of type \\\"Approved\\\""]),
+            ("", &format!("PATCH {csrs}/jane/approval"), &[&format!("Content-Type: {MERGE}")], APPROVED, 200, &["Approved"]),
         ]),
         (33, &[
             ("", "GET /api/v1/namespaces/default/endpoints", &[], "", 200, &["Warning: v1 Endpoints is deprecated"]),
