@@ -52,6 +52,9 @@ pub fn page(target: &str, json: bool, known: &Discovery) -> HttpAnswer {
     }
 }
 
+/// When a document with this hash is another one. A real server says in a year, by a clock on the wall.
+const NEVER: &str = "Fri, 31 Dec 9999 23:59:59 GMT";
+
 fn document_page(name: &str, query: &Query, json: bool, known: &Discovery) -> Option<HttpAnswer> {
     let of = Document::all(known).into_iter().find(|document| document.name() == name)?;
     let hash = of.hash(known);
@@ -66,7 +69,10 @@ fn document_page(name: &str, query: &Query, json: bool, known: &Discovery) -> Op
             headers.push(("Location", format!("/openapi/v3/{name}?hash={hash}")));
             return Some(answer(301, headers, String::new()));
         }
-        Some(_) => headers.push(("Cache-Control", "public, immutable".to_owned())),
+        Some(_) => {
+            headers.push(("Cache-Control", "public, immutable".to_owned()));
+            headers.push(("Expires", NEVER.to_owned()));
+        }
         None => {}
     }
     headers.push(modified());

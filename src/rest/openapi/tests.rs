@@ -43,8 +43,10 @@ fn the_index_names_documents_by_their_hash() {
     assert_eq!((found.code, found.content_type), (200, "application/json"));
     assert_eq!(header(&found, "Etag"), Some(format!("{hash:?}").as_str()));
     assert_eq!(header(&found, "Cache-Control"), Some("public, immutable"));
+    assert_eq!(header(&found, "Expires"), Some(NEVER));
     assert!(header(&found, "Last-Modified").is_some());
-    assert_eq!(header(&get("/openapi/v3/apis/apps/v1", &known), "Cache-Control"), None);
+    let named = get("/openapi/v3/apis/apps/v1", &known);
+    assert_eq!((header(&named, "Cache-Control"), header(&named, "Expires")), (None, None));
     let stale = get("/openapi/v3/apis/apps/v1?hash=ABC&timeout=32s", &known);
     assert_eq!((stale.code, stale.body.as_str(), header(&stale, "Location")), (301, "", Some(url.as_str())));
 }
