@@ -3,6 +3,7 @@
 use crate::http::ask;
 use crate::kubectl::{Client, on_path};
 use crate::program::{Served, replayed};
+use crate::sent::Sent;
 use crate::skip::skipped;
 
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/serve/chart");
@@ -53,5 +54,28 @@ fn helm_installs_upgrades_rolls_back_and_uninstalls() {
     // Definitions stay, as Helm has it.
     assert_eq!(code(&client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/orders.shop.example.com"), 200);
     let saved = client.served.end();
+    sends_what_it_sends_to_a_real_server(&Sent::all(&saved));
     replayed(&client.served.folder, &saved, "clients\n");
+}
+
+/// Records of releases in protobuf, objects applied by the server, and waits for whole kinds (rule 36).
+fn sends_what_it_sends_to_a_real_server(sent: &[Sent]) {
+    const SECRETS: &str = "/api/v1/namespaces/default/secrets";
+    const WEB: &str = "/apis/apps/v1/namespaces/default/deployments/my-web";
+    let records: Vec<&Sent> = sent.iter().filter(|one| one.line.contains(SECRETS) && !one.body.is_empty()).collect();
+    for method in ["POST", "PUT"] {
+        assert!(records.iter().any(|one| one.line.starts_with(method)), "{method}: {records:?}");
+    }
+    assert!(records.iter().all(|one| one.is_protobuf()), "{records:?}");
+    let of_web: Vec<&Sent> = sent.iter().filter(|one| one.line.ends_with(WEB)).collect();
+    let (looks, applies) = (&of_web[0], &of_web[1]);
+    assert!(looks.line.starts_with("GET") && applies.line.starts_with("PATCH"), "{of_web:?}");
+    assert_eq!(applies.header("content-type"), "application/apply-patch+yaml");
+    assert!(
+        ["fieldManager=helm", "fieldValidation=Strict", "force=false"].iter().all(|one| applies.has(one)),
+        "{applies:?}"
+    );
+    let waits: Vec<&Sent> = sent.iter().filter(|one| one.is_watch_list()).collect();
+    assert!(waits.iter().any(|one| one.line.ends_with("/apis/apps/v1/namespaces/default/deployments")), "{waits:?}");
+    assert!(!waits.iter().any(|one| one.parameters.contains("fieldSelector")), "{waits:?}");
 }

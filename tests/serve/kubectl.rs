@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// The same with something to read.
-    fn reads(&self, line: &str, input: &str) -> Output {
+    pub fn reads(&self, line: &str, input: &str) -> Output {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = Command::new(&self.program);
         command.args(words).env("KUBECONFIG", self.served.kubeconfig()).env("HOME", &self.served.folder);

@@ -10,6 +10,7 @@ mod program;
 mod replay;
 mod rude;
 mod same;
+mod sent;
 #[path = "../skip/mod.rs"]
 mod skip;
 mod tls;
