@@ -42,7 +42,8 @@ impl Workers {
         let (busy, max_retries) = (self.busy.clone(), self.max_retries);
         let (reads, before, hub) = (self.reads.clone(), looks(&self.reads), self.queue.hub().clone());
         busy.set(busy.get() + 1);
-        self.queue.hub().spawn(self.queue.actor(), format!("{} {key}", self.queue.name()), async move {
+        let task = format!("{} {key}", self.queue.name());
+        self.queue.hub().spawn(self.queue.actor(), task, async move {
             let result = controller.reconcile_boxed(key.clone()).await;
             let looked = looks(&reads) - before;
             if looked > FREE_LOOKS {

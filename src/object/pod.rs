@@ -167,7 +167,8 @@ pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
 /// that of the Pod. Mirrors `ContainerShouldRestart`.
 pub fn is_restarted(of_pod: Option<&str>, container: &Container, exit_code: i32) -> bool {
     let by_rule = rule_for(container, exit_code).map(|action| action == "Restart" || action == RESTART_ALL);
-    by_rule.unwrap_or_else(|| match container.restart_policy.as_deref().or(of_pod).unwrap_or("Always") {
+    let policy = container.restart_policy.as_deref().or(of_pod).unwrap_or("Always");
+    by_rule.unwrap_or_else(|| match policy {
         "Never" => false,
         "OnFailure" => exit_code != 0,
         _ => true,
