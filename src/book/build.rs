@@ -1,6 +1,6 @@
 //! The whole book, with mdBook as a library.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use mdbook_driver::MDBook;
 use mdbook_driver::config::Config;
 
 use super::mdbook::Plugin;
+use super::source;
 
 /// The folder of the book: in the folder where the program was started, or else where it was built.
 ///
@@ -51,21 +52,23 @@ pub fn build(root: &Path, dest: &Path, program: &Path, bar: &ProgressBar) -> any
     let built = book.build();
     bar.finish_and_clear();
     built?;
-    add_skip_links(dest)
+    finish(dest, &root.join(".."))
 }
 
-/// Begins each page with a link past the menus, for readers who go by keys. mdBook has none, and no place in its templates
-/// that comes before its own sidebar.
-fn add_skip_links(dest: &Path) -> anyhow::Result<()> {
+/// What mdBook does not do: pages of the source that chapters lead to, and at the beginning of each page a link past the menus,
+/// for readers who go by keys. mdBook has no place in its templates that comes before its own sidebar.
+fn finish(dest: &Path, project: &Path) -> anyhow::Result<()> {
     const LINK: &str = "<body>\n<a class=\"ks-skip\" href=\"#mdbook-content\">Skip to the text</a>";
+    let mut linked = BTreeSet::new();
     for entry in std::fs::read_dir(dest)? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "html") {
             let page = std::fs::read_to_string(&path)?;
+            linked.extend(source::linked(&page));
             std::fs::write(&path, page.replacen("<body>", LINK, 1))?;
         }
     }
-    Ok(())
+    source::write(&linked, project, dest)
 }
 
 /// Says at once that nothing can be written there, and what else can be done.

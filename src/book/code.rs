@@ -1,16 +1,22 @@
 //! Source that a chapter shows: an item by its name, or what stands between two anchors. Never by line numbers, which
-//! move; what is gone fails the build.
+//! move; what is gone fails the build. So does a line that is too wide for a page, and much source without notes.
 //!
 //! ```text
 //! src/controllers/replicaset/mod.rs#reconcile         a function, struct, enum, trait, type, const, static or mod
 //! src/engine/lib.rs#Engine::step                      a function of an impl
 //! src/scheduler/lib.rs#queue                          // ANCHOR: queue … // ANCHOR_END: queue
 //! ```
+//!
+//! Notes stand in the block, see [`notes`].
 
 use std::path::Path;
 
 use super::block::{Block, Mistake};
-use super::html;
+use super::fold::{WIDTH, fold};
+use super::{html, notes, source};
+
+/// More lines than these are read with notes only.
+const LINES: usize = 30;
 
 /// Lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +27,9 @@ pub struct Excerpt {
     pub text: String,
 }
 
-/// The block as Markdown: where the lines stand, and the lines. `root` is the project's folder, `source` where its files
-/// can be read on the web, if anywhere.
-pub fn render(block: &Block, root: &Path, source: Option<&str>) -> Result<String, Mistake> {
+/// The block as HTML: where the lines stand, the lines, and the notes on them. `root` is the project's folder, `base` where its
+/// files can be read on the web; where that is not said, the book has a page for the file.
+pub fn render(block: &Block, root: &Path, base: Option<&str>) -> Result<String, Mistake> {
     block.only(&["title", "docs"])?;
     let asked = block.word("src/path.rs#item")?;
     let (path, item) = asked.split_once('#').ok_or_else(|| block.mistake("write src/path.rs#item"))?;
@@ -34,17 +40,33 @@ pub fn render(block: &Block, root: &Path, source: Option<&str>) -> Result<String
     let text = std::fs::read_to_string(root.join(path)).map_err(|error| block.mistake(format!("{path}: {error}")))?;
     let excerpt =
         find(&text, item, block.option("docs").is_some()).map_err(|why| block.mistake(format!("{path}: {why}")))?;
-    let place = html::text(&format!("{path}:{}", excerpt.line));
-    let place = match source {
+    let is_rust = path.ends_with(".rs");
+    let shown = if is_rust { fold(&excerpt.text) } else { excerpt.text };
+    if let Some(wide) = shown.lines().find(|line| line.chars().count() > WIDTH) {
+        return Err(block.mistake(format!("{path}: {:?} is wider than {WIDTH} columns", wide.trim())));
+    }
+    let notes = notes::read(block, &shown)?;
+    let count = shown.lines().count();
+    if notes.is_empty() && count > LINES {
+        return Err(block.mistake(format!("{count} lines: write notes on three or four of them, or show fewer")));
+    }
+    let address = match base {
         Some(base) if !["https://", "http://"].iter().any(|scheme| base.starts_with(scheme)) => {
             return Err(block.mistake(format!("book.toml: source = {base:?} is no address of the web")));
         }
-        Some(base) => format!("<a href=\"{}#L{}\">{place}</a>", html::text(&format!("{base}/{path}")), excerpt.line),
-        None => format!("<span>{place}</span>"),
+        Some(base) => format!("{base}/{path}#L{}", excerpt.line),
+        None => source::address(path, excerpt.line),
     };
+    let place = html::text(&format!("{path}:{}", excerpt.line));
     let title = block.option("title").map_or(String::new(), |title| format!(" <em>{}</em>", html::prose(title)));
-    let language = if path.ends_with(".rs") { "rust,ignore" } else { path.rsplit('.').next().unwrap_or("text") };
-    Ok(format!("<div class=\"ks-code-place\">{place}{title}</div>\n\n````{language}\n{}````\n", excerpt.text))
+    let language = if is_rust { "rust ignore" } else { path.rsplit('.').next().unwrap_or("text") };
+    Ok(format!(
+        "<div class=\"ks-code\"><div class=\"ks-code-place\"><a href=\"{}\">{place}</a>{title}</div>\
+         <pre><code class=\"language-{language}\">{}</code></pre>{}</div>\n",
+        html::text(&address),
+        notes::mark(&shown, &notes),
+        notes::list(&notes)
+    ))
 }
 
 /// An item, or what stands between anchors of that name. With `docs`, an item's comments and attributes too.

@@ -2,7 +2,7 @@
 //!
 //! A chapter is Markdown with directives: fenced blocks that say what is to be shown ([`mod@block`]; `book/README.md`
 //! tells writers how). A directive is carried out by running the thing: a scenario ([`scene`], [`svg`]), this program
-//! ([`transcript`]), a look into the source ([`code`]) or into the grader's table ([`exercise`]),
+//! ([`transcript`]), a look into the source ([`code`], with [`notes`], [`fold`]ed to the width of a page) or into the grader's table ([`exercise`]),
 //! at a broken cluster ([`case`]), or into a recording of a real one ([`kind`]); [`poster`] draws a whole run on one page. What no
 //! longer is as a chapter says fails the build, with the chapter's line. So the book cannot rot. [`leader`] has the notes of those
 //! who lead a workshop, and [`minutes`] says how long a page takes.
@@ -23,17 +23,20 @@ pub mod code;
 pub mod command;
 pub mod directives;
 pub mod exercise;
+pub mod fold;
 pub mod html;
 pub mod kind;
 pub mod leader;
 pub mod links;
 pub mod mdbook;
 pub mod minutes;
+pub mod notes;
 pub mod numbers;
 pub mod poster;
 pub mod quiz;
 pub mod scene;
 pub mod serve;
 pub mod site;
+pub mod source;
 pub mod svg;
 pub mod transcript;

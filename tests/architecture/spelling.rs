@@ -24,7 +24,7 @@ const FREE_OF_PHRASES: [&str; 6] =
 const OF_A_SCENARIO: [&str; 6] = ["title", "story", "text", "hints", "explanation", "why"];
 
 /// Blocks in which readers find sentences too.
-const READ: &[&str] = &["scene", "quiz", "diagram"];
+const READ: &[&str] = &["scene", "quiz", "diagram", "code"];
 
 /// How many letters around a phrase a report shows.
 const AROUND: usize = 40;

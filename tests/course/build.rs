@@ -180,6 +180,9 @@ fn what_no_longer_is_fails_with_chapter_and_line() {
         ("```code src/lib.rs#twice\n```", 1, "Type::twice"),
         ("```code src/gone.rs#once\n```", 1, "src/gone.rs"),
         ("```code ../x.rs#once\n```", 1, "no path within the project"),
+        ("```code src/lib.rs#WIDE\n```", 1, "is wider than 80 columns"),
+        ("```code src/lib.rs#long\n```", 1, "33 lines: write notes"),
+        ("```code src/lib.rs#long\n`1 + 1` Two.\n`gone` x\n```", 3, "no line that is shown has `gone`"),
         ("```transcript\n$ kubestep step nowhere\nfine\n```", 3, "\"fine\" stands here"),
         ("```transcript\n$ rm -r /\n```", 2, "only kubestep can be run here"),
         ("```diagram picture scenario=pod\n```", 1, "none of sequence, topology, conditions"),
@@ -194,6 +197,21 @@ fn what_no_longer_is_fails_with_chapter_and_line() {
         let place = format!("a.md:{line}: ");
         assert!(error.contains(&place) && error.contains(says), "{chapter:?} says {error}");
     }
+}
+
+/// A code block has its notes by number, and leads to its line on a page of the file.
+#[test]
+fn code_has_notes_and_a_page() {
+    let project = project("```code src/lib.rs#long\n`1 + 1` Two, in *Rust*.\n```\n");
+    let out = built(&project).unwrap_or_else(|error| panic!("{error:#}"));
+    let page = fs::read_to_string(out.join("a.html")).expect("the page is there");
+    for part in
+        ["href=\"source/src/lib.rs.html#L11\"", "data-note=\"1\"></b>    1 + 1;", "<li>Two, in <em>Rust</em>.</li>"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let source = fs::read_to_string(out.join("source/src/lib.rs.html")).expect("the file has a page");
+    assert!(source.contains("<a id=\"L11\" href=\"#L11\">   11</a>  fn long() {\n"), "{source}");
 }
 
 #[test]

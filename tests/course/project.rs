@@ -53,11 +53,12 @@ pub fn project(chapter: &str) -> Scratch {
     fs::write(book.join("src/SUMMARY.md"), "# Summary\n\n- [A](a.md)\n").expect("a file can be written");
     fs::write(book.join("src/a.md"), chapter).expect("a file can be written");
     fs::create_dir_all(scratch.0.join("src")).expect("a folder can be made");
-    fs::write(
-        scratch.0.join("src/lib.rs"),
-        "fn once() {}\n\nstruct A;\nimpl A {\n    fn twice() {}\n}\n\nfn twice() {}\n",
-    )
-    .expect("a file can be written");
+    let (wide, long) = ("a".repeat(100), "    once();\n".repeat(30));
+    let source = format!(
+        "fn once() {{}}\n\nstruct A;\nimpl A {{\n    fn twice() {{}}\n}}\n\nfn twice() {{}}\n\n\
+         const WIDE: &str = \"{wide}\";\nfn long() {{\n{long}    1 + 1;\n}}\n"
+    );
+    fs::write(scratch.0.join("src/lib.rs"), source).expect("a file can be written");
     scratch
 }
 
