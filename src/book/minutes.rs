@@ -20,11 +20,11 @@ pub struct Minutes {
     pub exercises: usize,
 }
 
-/// How many words a reader has before them: the text, the quizzes, what scenes say, and notes on code. Code and sessions are looked
+/// How many words a reader has before them: the text, the quizzes and what scenes say. Code, with its notes, and sessions are looked
 /// at.
 pub fn words(source: &str, blocks: &[Block]) -> usize {
     let count = |text: &str| text.split_whitespace().count();
-    let is_read = |block: &&Block| matches!(block.directive, Directive::Quiz | Directive::Scene | Directive::Code);
+    let is_read = |block: &&Block| matches!(block.directive, Directive::Quiz | Directive::Scene);
     let looked_at: usize = blocks.iter().filter(|block| !is_read(block)).map(|block| count(&block.body)).sum();
     count(source).saturating_sub(looked_at)
 }
