@@ -182,10 +182,10 @@ fn the_playground_walks_keeps_its_session_and_shares_it() {
 /// What was seen is seen again without the site: the replay is one file, in which the player has the session's steps.
 #[test]
 fn a_session_is_saved_as_a_page_that_plays_anywhere() {
-    let Some((site, address)) = served() else { return };
+    let Some(site) = served() else { return };
     let Some(mut page) = Page::open() else { return };
     page.size(1280, 800);
-    page.go(&format!("{address}/playground.html?scenario=deployment"));
+    page.go(&site.at("playground.html?scenario=deployment"));
     page.until(RESTS);
     types(&mut page, "run");
     let drawn = "window.playground.followed.course";
@@ -206,7 +206,7 @@ fn a_session_is_saved_as_a_page_that_plays_anywhere() {
     page.eval("window.playground.replay()");
     page.until("window.saved !== undefined");
     let (count, text) = (page.eval(&format!("{drawn}.steps.length")), page.text("window.saved.text()"));
-    let file = site.0.join("replay.html");
+    let file = site.folder.join("replay.html");
     std::fs::write(&file, text).expect("it is written");
     page.go(&format!("file://{}", file.canonicalize().expect("it is there").display()));
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
