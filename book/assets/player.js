@@ -2,12 +2,14 @@
 // live sessions (engine.js).
 "use strict";
 (() => {
-  const { server, live, make, short, seconds, yaml, title, code, Course, Board, Live, Predictions } = window.Kubestep;
+  const { server, live, make, short, seconds, yaml, title, code, views, Course, Board, Live, Predictions } = window.Kubestep;
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   // A step that the author tells of is played for as long as its words take to read.
   const PLAY_MS = 900, TOLD_MS = 1600, LETTER_MS = 42;
   // So many steps are tried to learn how high the picture becomes.
   const TRIED = 12;
+  // So much of the window may a picture take that is seen whole.
+  const TALL = 0.75;
 
   class Player {
     constructor(section) {
@@ -79,6 +81,12 @@
         this.show(place + 1, false);
         words = Math.max(words, this.now.getBoundingClientRect().height);
         picture = Math.max(picture, board.map.element.getBoundingClientRect().height);
+      }
+      for (board.view of views.filter((one) => one.whole && one.has(this.course))) {
+        for (const place of even) {
+          this.show(place + 1, false);
+          picture = Math.max(picture, Math.min(board.near.scrollHeight, innerHeight * TALL));
+        }
       }
       // Half pixels would be told apart.
       this.now.style.minHeight = `${Math.ceil(words)}px`;

@@ -2,7 +2,8 @@
 // recorded, and knows the step at which the player stands.
 //
 // A view has a name, `has(course)`: whether the scene has something to show in it, and `draw(course, at, open)`: an element
-// for the first `at` steps. `open` is given an object, a component or a message that was chosen.
+// for the first `at` steps. One that is `whole` is seen at its full height; others scroll.
+// `open` is given an object, a component or a message that was chosen.
 "use strict";
 (() => {
   const { make, component, short, brief, seconds, phase, isReady, counts, chosen, nothing, packets } = window.Kubestep;
@@ -185,7 +186,7 @@
     { name: "Request", says: "A request's way through the API server", has: (course) => course.steps.some((step) => step.stages.length), draw: request },
     { name: "Informer", says: "From the watch to the worker", has: (course) => course.steps.some((step) => step.caches.length), draw: informer },
     { name: "Node", says: "Sandboxes, containers and volumes on each node", has: (course) => course.data.nodes.length && course.steps.some((step) => /^(kubelet|containerd)\//.test(step.to)), draw: node },
-    { name: "Packet", says: "A packet's way, from place to place", has: (course) => course.steps.some((step) => step.packet), draw: packets },
+    { name: "Packet", says: "A packet's way, from place to place", has: (course) => course.steps.some((step) => step.packet), draw: packets, whole: true },
     { name: "Owners", says: "Which object owns which", has: (course) => Object.values(course.state(course.steps.length).objects).some((json) => json.metadata?.ownerReferences), draw: owners },
     { name: "etcd", says: "What was written to etcd, the last first", has: (course) => course.steps.some((step) => step.changes.length), draw: log },
     { name: "Over time", says: "How objects fare over virtual time", has: (course) => lanes(course).length > 1, draw: time },
