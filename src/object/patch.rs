@@ -7,6 +7,8 @@
 //!
 //! [`diff`] makes strategic patches, from two versions of an object or, for `kubectl apply`, from three.
 
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
 use serde_json::{Map, Value};
 
 use super::status::{Details, Reason};
@@ -34,8 +36,28 @@ pub fn json(mut value: Value, patch: &Value) -> Result<Value, Status> {
         return Err(Status::new(Reason::RequestEntityTooLarge, text));
     }
     let patch: json_patch::Patch = serde_json::from_value(patch.clone()).map_err(|_| rejected())?;
-    json_patch::patch(&mut value, &patch).map_err(|_| rejected())?;
+    for operation in patch.0 {
+        if let Some(operation) = as_in_go(&value, operation) {
+            json_patch::patch(&mut value, &[operation]).map_err(|_| rejected())?;
+        }
+    }
     Ok(value)
+}
+
+/// Go's library takes a field that an object lacks for one that is null: it can be tested for that, and be replaced. None: the
+/// operation has been done. Mirrors `evanphx/json-patch`, version 4.
+fn as_in_go(value: &Value, operation: PatchOperation) -> Option<PatchOperation> {
+    let is_lacking = |path: &PointerBuf| {
+        let parent = path.split_back().and_then(|(parent, field)| Some((parent.resolve(value).ok()?, field)));
+        parent.is_some_and(|(parent, field)| parent.as_object().is_some_and(|all| !all.contains_key(&*field.decoded())))
+    };
+    match operation {
+        PatchOperation::Test(test) if test.value.is_null() && is_lacking(&test.path) => None,
+        PatchOperation::Replace(ReplaceOperation { path, value }) if is_lacking(&path) => {
+            Some(PatchOperation::Add(AddOperation { path, value }))
+        }
+        other => Some(other),
+    }
 }
 
 /// Applies an RFC 7386 patch.
@@ -153,6 +175,23 @@ mod tests {
         assert_eq!(json(json!({"a": 1}), &json!([{"op": "zap", "path": "/a"}])).unwrap_err().code, 422);
         assert_eq!(json(json!({"a": 1}), &json!({"op": "remove", "path": "/a"})).unwrap_err().code, 400);
         assert_eq!(json(json!({"a": 1}), &json!([{"op": "remove", "path": "/a"}])).unwrap(), json!({}));
+    }
+
+    /// kube-rs adds its finalizer so, and a real server takes a replaced label that was not there.
+    #[test]
+    fn a_field_that_is_not_there_is_null_to_a_json_patch() {
+        let test = |path: &str, value: Value| json!({"op": "test", "path": path, "value": value});
+        let add = json!({"op": "add", "path": "/meta/list", "value": ["x"]});
+        let there = json!({"meta": {"list": ["x"]}});
+        assert_eq!(json(json!({"meta": {}}), &json!([test("/meta/list", Value::Null), add])).unwrap(), there);
+        let wrong = [test("/meta/list", json!([])), test("/none/list", Value::Null), test("/meta", Value::Null)];
+        for test in wrong {
+            assert_eq!(json(json!({"meta": {}}), &json!([test])).unwrap_err().code, 422, "{test}");
+        }
+        let replace = |path: &str| json!([{"op": "replace", "path": path, "value": ["x"]}]);
+        assert_eq!(json(json!({"meta": {}}), &replace("/meta/list")).unwrap(), there);
+        assert_eq!(json(json!({"meta": {}}), &replace("/none/list")).unwrap_err().code, 422);
+        assert_eq!(json(json!({"meta": []}), &replace("/meta/0")).unwrap_err().code, 422);
     }
 
     #[test]
