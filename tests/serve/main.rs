@@ -4,6 +4,7 @@ mod clients;
 mod explore;
 mod helm;
 mod http;
+mod kube;
 mod kubectl;
 mod operator;
 mod program;

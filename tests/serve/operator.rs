@@ -8,7 +8,7 @@ use crate::http::ask;
 use crate::program::{Served, replayed, wait_for};
 use crate::skip::skipped;
 
-const GREETINGS: &str = "/apis/example.com/v1/namespaces/default/greetings";
+pub const GREETINGS: &str = "/apis/example.com/v1/namespaces/default/greetings";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Python with what `KUBESTEP_PYTHON` names.
@@ -30,13 +30,25 @@ pub fn has_kopf() -> bool {
     found
 }
 
-struct Ends(Child);
+/// A program that ends with the value.
+pub struct Ends(pub Child);
 
 impl Drop for Ends {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// A kind of users' own.
+pub fn define_greetings(served: &Served) {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({"metadata": {"name": "greetings.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
+        "names": {"plural": "greetings", "singular": "greeting", "kind": "Greeting"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(ask(served, "POST", definitions, &definition.to_string()).code, 201);
+    wait_for("the new kind", || (ask(served, "GET", GREETINGS, "").code == 200).then_some(()));
 }
 
 #[test]
@@ -46,13 +58,7 @@ fn an_operator_works_and_its_session_repeats_without_it() {
     }
     let mut python = python();
     let mut served = Served::start(&["--speed", "5"]);
-    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let definition = json!({"metadata": {"name": "greetings.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
-        "names": {"plural": "greetings", "singular": "greeting", "kind": "Greeting"},
-        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
-    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    assert_eq!(ask(&served, "POST", definitions, &definition.to_string()).code, 201);
-    wait_for("the new kind", || (ask(&served, "GET", GREETINGS, "").code == 200).then_some(()));
+    define_greetings(&served);
 
     let operator = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/serve/operator.py");
     python.args(["-m", "kopf", "run", operator, "--namespace", "default", "--standalone"]);
