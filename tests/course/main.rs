@@ -6,6 +6,7 @@
 //! - `parts`: what every chapter has. `order`: one order, and minutes that add up.
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
+//! - `paper`: what is printed.
 //! - `site`: the static site with the cluster in its pages.
 mod browser;
 mod build;
@@ -13,6 +14,7 @@ mod chromium;
 mod hostile;
 mod live;
 mod order;
+mod paper;
 mod parts;
 mod project;
 mod references;
