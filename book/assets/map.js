@@ -1,7 +1,7 @@
 // The cluster, drawn: boxes for processes, and arrows between them. Shows a state (course.js); knows no steps.
 "use strict";
 (() => {
-  const { make, component, short, brief, counts, phase: phaseOf, isReady } = window.Kubestep;
+  const { make, component, short, brief, icon, named, counts, phase: phaseOf, isReady } = window.Kubestep;
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const TRAVEL_MS = 500;
   // So many nodes have a box of their own; the others share one.
@@ -43,7 +43,7 @@
     box(name, title) {
       const inside = make("div", { "class": "ks-inside" });
       const parts = make("p", { "class": "ks-parts" });
-      const head = make("button", { type: "button", "class": "ks-name", "data-like": name, click: () => this.chosen({ component: name }) }, title);
+      const head = make("button", { type: "button", "class": "ks-name", "data-like": name, click: () => this.chosen({ component: name }) }, name.startsWith("node/") ? icon("Node") : null, title);
       const colour = name.startsWith("node/") || name === "more" ? "ks-kubelet" : component(name);
       const element = make("div", { "class": `ks-box ${colour}`, "data-box": name }, head, parts, inside);
       this.boxes.set(name, { element, inside, parts });
@@ -114,7 +114,7 @@
       return make("button", {
         type: "button", "class": `ks-chip ks-${(phase || "none").toLowerCase()}${ready ? " ks-ready" : ""}${this.changed.has(object) ? " ks-changed" : ""}`, "data-like": object,
         title: `${short(object)}: its YAML and its history`, click: () => this.chosen({ object }),
-      }, make("span", {}, brief(short(object))), text ? make("em", {}, text) : null);
+      }, named(object), text ? make("em", {}, text) : null);
     }
 
     /** Lines for what is under way, and the message that has just arrived. */

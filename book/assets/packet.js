@@ -5,7 +5,7 @@
 // routes and rules, perhaps a tunnel, the machine's eth0, and the switch between the machines.
 "use strict";
 (() => {
-  const { make, brief, short, chosen, nothing } = window.Kubestep;
+  const { make, brief, icon, named, chosen, nothing } = window.Kubestep;
 
   const SWITCH = "the network between the nodes";
   const key = ({ machine, pod, device }) => `${machine}|${pod}|${device}`;
@@ -91,19 +91,18 @@
     // A cable leads from a device to what it hangs on. The packet goes over it up, which is towards the Pod, or down.
     const cable = (from, to) => {
       const [a, b] = [here.now.indexOf(from), here.now.indexOf(to)], near = a >= 0 && b >= 0 && Math.abs(a - b) === 1;
-      const now = near ? ` ks-moves ${a < b ? "ks-down" : "ks-up"}` : "";
-      return make("i", { "class": `ks-cable${here.passed.has(from) && here.passed.has(to) ? " ks-lit" : ""}${now}`, "aria-hidden": "true", style: near && `--n:${Math.min(a, b)}` });
+      return make("i", { "class": `ks-cable${here.passed.has(from) && here.passed.has(to) ? " ks-lit" : ""}`, "aria-hidden": "true" }, near ? make("svg", { viewBox: "0 0 10 6" }, make("path", { d: a < b ? "M0 0h10L5 6z" : "M0 6h10L5 0z" })) : null);
     };
     const column = (one) => make("div", { "class": "ks-column" },
       make("div", { "class": `ks-netns${style(key(one))}`, "aria-current": here.at === key(one) && "step" },
-        make("p", {}, chosen(short(`Pod ${one.pod}`), open, { object: `Pod ${one.pod}` })), decides(one) ? decided : null, make("span", { "class": "ks-end" }, one.device)),
+        make("p", {}, chosen(named(`Pod ${one.pod}`), open, { object: `Pod ${one.pod}` })), decides(one) ? decided : null, make("span", { "class": "ks-end" }, one.device)),
       ...(devices.get(one.on)?.role === "port" ? [cable(key(one), one.on), device(devices.get(one.on), "the other end of the pair, in the node's namespace"), cable(one.on, devices.get(one.on).on)] : [cable(key(one), one.on)]));
     const machine = (name) => {
       const one = devices.get(kernel(name)), pods = of(name, "pod").filter(({ device: end }) => end !== "lo");
       const down = (ones, what) => ones.flatMap((other) => [device(other, what), cable(key(other), other.on)]);
       const tunnels = of(name, "other").filter(({ device: other }) => other !== "lo");
       return make("div", { "class": "ks-machine" }, make("section", { "class": "ks-inner", "aria-label": name },
-        make("p", { "class": "ks-head" }, chosen(name, open, { component: `node/${name}` })),
+        make("p", { "class": "ks-head" }, chosen(make("span", {}, icon("Node"), name), open, { component: `node/${name}` })),
         pods.length ? make("div", { "class": "ks-columns" }, ...pods.map(column)) : null, ...down(of(name, "bridge"), "the bridge that the node's Pods are plugged into"),
         make("div", { "class": `ks-netns ks-kernel${style(kernel(name))}` }, make("p", {}, "routes and rules"), where && !where.pod && decides(one) ? decided : null), ...(one.on ? [cable(kernel(name), one.on)] : []),
         ...down(tunnels, "the tunnel to other nodes"), ...of(name, "uplink").map((other) => device(other, "the node's own device"))),

@@ -75,6 +75,11 @@
   /** Whether its condition Ready is True. */
   const isReady = (json) => (json.status?.conditions || []).some((one) => one.type === "Ready" && one.status === "True");
 
+  /** What a kind looks like. The name is beside it in words. */
+  const icon = (kind) => make("svg", { viewBox: "0 0 16 16", "class": "ks-glyph", "aria-hidden": "true" }, make("path", { d: window.Kubestep.icons[kind] || window.Kubestep.icons[""] }));
+  /** An object by the icon of its kind and its name: `Pod web-1`. */
+  const named = (object) => make("span", { "class": "ks-named" }, icon(object.split(" ")[0]), brief(short(object)));
+
   /** A button that opens something: an object, a component or a message. */
   const chosen = (text, open, what, style) => make("button", { type: "button", "class": style, "data-like": what.object || what.component, click: () => open(what) }, text);
   /** That there is nothing to see. */
@@ -103,5 +108,5 @@
     return code({ ...waits, excerpt: [file, first, line, lines.length > 1 ? lines.slice(first - 1, line + AROUND) : []] });
   }
 
-  Object.assign(window.Kubestep, { make, component, merge, yaml, short, brief, seconds, counts, phase, isReady, chosen, nothing, title, code, sourceOf });
+  Object.assign(window.Kubestep, { make, component, merge, yaml, short, brief, seconds, counts, phase, isReady, icon, named, chosen, nothing, title, code, sourceOf });
 })();

@@ -6,7 +6,7 @@
 // `open` is given an object, a component or a message that was chosen.
 "use strict";
 (() => {
-  const { make, component, short, brief, seconds, phase, isReady, counts, chosen, nothing, packets } = window.Kubestep;
+  const { make, component, short, brief, seconds, phase, isReady, counts, icon, named, chosen, nothing, packets } = window.Kubestep;
 
   const uidOf = (json) => json?.metadata?.uid;
 
@@ -30,7 +30,7 @@
       return make("li", { "class": style }, make("b", {}, name), make("span", {}, passed.has(name) ? brief(passed.get(name)) : "not reached"));
     });
     const changes = step.changes.map(({ object, revision, patch }) => make("li", { "class": "ks-yes" }, make("b", {}, "etcd"),
-      make("span", {}, `revision ${revision}: `, chosen(brief(short(object)), open, { object }), patch === null ? " deleted" : "")));
+      make("span", {}, `revision ${revision}: `, chosen(named(object), open, { object }), patch === null ? " deleted" : "")));
     const answer = step.answer === undefined ? [] : [make("li", { "class": refused ? "ks-no" : "ks-yes ks-answer" }, make("b", {}, "answer"), make("span", {}, `${step.answer} to ${step.from}`))];
     return make("div", { "class": now ? "" : "ks-past" },
       make("p", { "class": "ks-head" }, chosen(`${step.from}: ${brief(step.what)}`, open, { message: step }), now ? "" : ` (step ${step.number}, the last request)`),
@@ -46,7 +46,7 @@
     const state = course.state(place + 1), earlier = course.state(place);
     const actor = step.caches[0]?.actor || step.to;
     const old = (one) => earlier.caches[one.actor]?.[one.object];
-    const cache = step.caches.map((one) => make("p", {}, chosen(brief(short(one.object)), open, { object: one.object }), one.revision
+    const cache = step.caches.map((one) => make("p", {}, chosen(named(one.object), open, { object: one.object }), one.revision
       ? ` ${old(one) ? `revision ${old(one)} → ${one.revision}` : `new, at revision ${one.revision}`}` : " is gone"));
     const queues = Object.entries(state.queues).filter(([queue, keys]) => keys.length && (step.queues.some((one) => one.queue === queue) || actor.startsWith(queue)));
     const keys = (wanted) => queues.flatMap(([queue, all]) => all.filter(({ how }) => wanted.includes(how)).map(({ key, how }) => make("p", {}, make("code", {}, brief(key)), ` ${queue}${how === 3 ? ", later" : ""}`)));
@@ -71,7 +71,7 @@
     const names = course.data.nodes.filter((name) => on(name).length || [step.from, step.to].some((actor) => actor.endsWith(`/${name}`)));
     if (!names.length) return nothing("No Pod is on a node so far in this scene.");
     return make("div", { "class": "ks-insides" }, ...names.slice(0, 6).map((name) => make("section", { "class": "ks-box ks-kubelet" },
-      make("p", { "class": "ks-head" }, chosen(name, open, { component: `node/${name}` })),
+      make("p", { "class": "ks-head" }, chosen(make("span", {}, icon("Node"), name), open, { component: `node/${name}` })),
       calls(course, at, name), ...on(name).map(([object, json]) => pod(object, json, open)))),
       names.length > 6 ? nothing(`and ${names.length - 6} more nodes`) : "");
   }
@@ -95,7 +95,7 @@
           probes.length && `probes: ${probes.join(", ")}`].filter(Boolean).join(" · ")));
     });
     const volumes = (json.spec?.volumes || []).map(({ name, ...source }) => `${name} (${Object.keys(source)[0] || "emptyDir"})`);
-    return make("div", { "class": "ks-sandbox" }, make("p", {}, chosen(brief(short(object)), open, { object }), ` ${phase(json) || "Pending"}${json.status?.podIP ? ` · sandbox ${json.status.podIP}` : ""}`),
+    return make("div", { "class": "ks-sandbox" }, make("p", {}, chosen(named(object), open, { object }), ` ${phase(json) || "Pending"}${json.status?.podIP ? ` · sandbox ${json.status.podIP}` : ""}`),
       make("ul", {}, ...containers), volumes.length ? make("p", { "class": "ks-where" }, `volumes: ${volumes.join(", ")}`) : "");
   }
 
@@ -111,7 +111,7 @@
       const missing = owner(json) && !uids.has(owner(json).uid);
       const children = below(uidOf(json));
       const ready = isReady(json), going = json.metadata.deletionTimestamp;
-      return make("li", {}, chosen(make("span", {}, brief(short(object))), open, { object }, `ks-chip${going ? " ks-terminating" : ready ? " ks-running ks-ready" : ""}${changed.has(object) ? " ks-changed" : ""}`),
+      return make("li", {}, chosen(named(object), open, { object }, `ks-chip${going ? " ks-terminating" : ready ? " ks-running ks-ready" : ""}${changed.has(object) ? " ks-changed" : ""}`),
         make("span", { "class": "ks-where" }, [counts(json) || phase(json), going && "deletionTimestamp is set", json.metadata.finalizers?.length && `finalizers: ${json.metadata.finalizers.join(", ")}`, missing && `its owner ${owner(json).kind} ${owner(json).name} is gone`].filter(Boolean).join(" · ")),
         children.length ? make("ul", {}, ...children.map(branch)) : "");
     };
@@ -127,7 +127,7 @@
     const writes = course.before(at).flatMap(({ step, place }) => step.changes.map((change) => ({ ...change, step, place })).reverse());
     if (!writes.length) return nothing("Nothing was written to etcd so far in this scene.");
     const rows = writes.slice(0, 200).map(({ object, revision, patch, step, place }) => make("tr", { "class": place === at - 1 ? "ks-now-row" : "" },
-      make("td", {}, String(revision)), make("td", {}, chosen(brief(short(object)), open, { object })),
+      make("td", {}, String(revision)), make("td", {}, chosen(named(object), open, { object })),
       make("td", {}, patch === null ? "deleted" : fields(course, place, object, patch)), make("td", { "class": component(step.from) }, step.from)));
     return make("table", { "class": "ks-log-table" }, make("thead", {}, make("tr", {}, ...["revision", "object", "what was written", "by"].map((head) => make("th", {}, head)))), make("tbody", {}, ...rows));
   }
@@ -174,7 +174,7 @@
   function time(course, at, open) {
     const all = lanes(course), first = course.steps[0].time, last = course.steps.at(-1).time, now = course.steps[at - 1].time;
     const share = (moment) => 100 * (Math.min(moment, last) - first) / Math.max(1, last - first);
-    const rows = all.slice(0, 24).map(([object, spans]) => make("li", {}, chosen(brief(short(object)), open, { object }),
+    const rows = all.slice(0, 24).map(([object, spans]) => make("li", {}, chosen(named(object), open, { object }),
       make("div", { "class": "ks-lane" }, ...spans.filter(({ from }) => from <= now).map(({ from, to, what, share: part }) => make("span", {
         "class": `ks-span ks-span-${what.replace(/[^a-z]+.*$/i, "") || "count"}`, style: `left:${share(from)}%;width:${Math.max(0.6, share(Math.min(to, now)) - share(from))}%;--part:${part}`, title: `${what}, from ${seconds(from)}`,
       }, what)))));

@@ -6,7 +6,7 @@
   const by = (id) => document.getElementById(id);
   const FIRST = "deployment", KEPT = "kubestep-playground", KEPT_MAX = 1 << 20;
   // What a replay needs to be one file: styles, and the player with all that it draws.
-  const STYLES = ["kubestep.css", "playground.css"], SCRIPTS = ["engine.js", "tools.js", "course.js", "map.js", "packet.js", "views.js", "board.js", "predict.js", "player.js"];
+  const STYLES = ["kubestep.css", "playground.css"], SCRIPTS = ["engine.js", "icons.js", "tools.js", "course.js", "map.js", "packet.js", "views.js", "board.js", "predict.js", "player.js"];
 
   /** Text to and from what fits into a link. */
   const packed = async (text) => {

@@ -2,10 +2,11 @@
 //!
 //! A chapter is Markdown with directives: fenced blocks that say what is to be shown ([`mod@block`]; `book/README.md`
 //! tells writers how). A directive is carried out by running the thing: a scenario ([`scene`], [`svg`]), this program
-//! ([`transcript`]), a look into the source ([`code`], with [`notes`], [`fold`]ed to the width of a page) or into the grader's table ([`exercise`]),
-//! at a broken cluster ([`case`]), or into a recording of a real one ([`kind`]); [`poster`] draws a whole run on one page. What no
-//! longer is as a chapter says fails the build, with the chapter's line. So the book cannot rot. [`leader`] has the notes of those
-//! who lead a workshop, and [`minutes`] says how long a page takes.
+//! ([`transcript`]), a look into the source ([`code`], with [`notes`], [`fold`]ed to the width of a page) or into the grader's table
+//! ([`exercise`]), at a broken cluster ([`case`]), or into a recording of a real one ([`kind`]); [`poster`] draws a whole run on one
+//! page, and [`icon`] has what each kind of object looks like. What no longer is as a chapter says fails the build, with the
+//! chapter's line. So the book cannot rot. [`leader`] has the notes of those who lead a workshop, and [`minutes`] says how long a
+//! page takes.
 //!
 //! [`build`] makes the whole book with mdBook as a library; [`mdbook`] does its part for a stock `mdbook build`.
 //! Both come to [`directives`]. [`command`] is `kubestep book`, [`serve`] its
@@ -25,6 +26,7 @@ pub mod directives;
 pub mod exercise;
 pub mod fold;
 pub mod html;
+pub mod icon;
 pub mod kind;
 pub mod leader;
 pub mod links;

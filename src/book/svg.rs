@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::html;
+use super::{html, icon};
 use debugger::scene::{Scene, Step};
 use object::text::shortened;
 
@@ -157,8 +157,9 @@ pub fn topology(scene: &Scene) -> String {
         let _ = write!(
             out,
             "<g class=\"ks-kubelet\"><rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{tall}\" rx=\"6\"/>\
-             <text x=\"{}\" y=\"{}\">{}</text></g>",
-            x + 12,
+             {}<text x=\"{}\" y=\"{}\">{}</text></g>",
+            icon::at("Node", x + 10, y + 9),
+            x + 33,
             y + 22,
             html::text(node)
         );
@@ -167,14 +168,15 @@ pub fn topology(scene: &Scene) -> String {
             let phase = at(pod, "/status/phase");
             let _ = write!(
                 out,
-                "<g class=\"ks-pod ks-{}\"><rect x=\"{px}\" y=\"{py}\" width=\"{}\" height=\"38\" rx=\"4\"/>\
+                "<g class=\"ks-pod ks-{}\"><rect x=\"{px}\" y=\"{py}\" width=\"{}\" height=\"38\" rx=\"4\"/>{}\
                  <text x=\"{}\" y=\"{}\">{}</text><text x=\"{}\" y=\"{}\" class=\"ks-faint\">{} {}</text></g>",
                 html::text(&phase.to_lowercase()),
                 wide - 20,
-                px + 8,
+                icon::at("Pod", px + 8, py + 11),
+                px + 32,
                 py + 16,
                 html::text(at(pod, "/metadata/name")),
-                px + 8,
+                px + 32,
                 py + 31,
                 html::text(phase),
                 html::text(at(pod, "/status/podIP"))
