@@ -60,6 +60,11 @@
       if (place && (place.top < frame.top || place.bottom > frame.bottom)) near.scrollTop += place.top - frame.top - Math.max(0, frame.height - place.height) / 2;
     }
 
+    /** What is seen: the map or the view. */
+    get drawn() {
+      return this.view ? this.near.firstElementChild : this.map.element;
+    }
+
     /** Shows what is there after so many steps, and what is under way. `animate`: the last message moves. */
     show(at, flights, animate) {
       const step = this.course.steps[at - 1];

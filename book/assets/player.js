@@ -2,7 +2,7 @@
 // live sessions (engine.js).
 "use strict";
 (() => {
-  const { server, live, make, short, seconds, yaml, title, code, views, Course, Board, Live, Predictions } = window.Kubestep;
+  const { server, live, make, download, picture, short, seconds, yaml, title, code, views, Course, Board, Live, Predictions } = window.Kubestep;
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   // A step that the author tells of is played for as long as its words take to read.
   const PLAY_MS = 900, TOLD_MS = 1600, LETTER_MS = 42;
@@ -49,6 +49,7 @@
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
         make("span", { "class": "ks-slider" }, this.range, ticks), this.count, this.predictions.button);
+      bar.append(button("picture", "Save what is seen as a picture (SVG)", "Picture", () => this.save()));
       if (live) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()));
       if (server) bar.append(this.offer());
       this.bar = bar;
@@ -181,6 +182,15 @@
       const list = make("details", { "class": "ks-flights", open: this.listed, toggle: () => { this.listed = list.open; } },
         make("summary", { "data-like": "flights" }, `In flight: ${flights.length}`), make("ul", {}, ...items));
       return list;
+    }
+
+    /** Saves what is seen as a file: the cluster or the view, with the scene, the step, and what is said of it. */
+    save() {
+      const { data, steps } = this.course, step = this.live ? this.live.followed.course?.steps.at(-1) : steps[this.at - 1];
+      if (!step) return;
+      const words = [...this.now.querySelectorAll("p:not(.ks-where)")].map((p) => p.textContent);
+      const title = `${this.section.getAttribute("aria-label").replace(/^Scene: /, "")} (kubestep step ${data.scenario}, step ${step.number}, ${seconds(step.time)})`;
+      download(`${data.scenario}-${step.number}.svg`, picture(this.board.drawn, title, words), "image/svg+xml");
     }
 
     toCause() {

@@ -24,6 +24,13 @@
     }[base] || "ks-other";
   }
 
+  /** Gives the reader a file. */
+  function download(name, text, type) {
+    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
   /** RFC 7386. */
   function merge(target, patch) {
     if (patch === null || typeof patch !== "object" || Array.isArray(patch)) return patch;
@@ -108,5 +115,5 @@
     return code({ ...waits, excerpt: [file, first, line, lines.length > 1 ? lines.slice(first - 1, line + AROUND) : []] });
   }
 
-  Object.assign(window.Kubestep, { make, component, merge, yaml, short, brief, seconds, counts, phase, isReady, icon, named, chosen, nothing, title, code, sourceOf });
+  Object.assign(window.Kubestep, { make, component, download, merge, yaml, short, brief, seconds, counts, phase, isReady, icon, named, chosen, nothing, title, code, sourceOf });
 })();

@@ -2,11 +2,11 @@
 // what the answers say (docs/json.md). Nothing is sent anywhere: a link carries a session in its fragment.
 "use strict";
 (() => {
-  const { make, yaml, seconds, brief, component, sourceOf, Followed, Board, InPage, from, module } = window.Kubestep;
+  const { make, yaml, seconds, brief, component, download, picture, sourceOf, Followed, Board, InPage, from, module } = window.Kubestep;
   const by = (id) => document.getElementById(id);
   const FIRST = "deployment", KEPT = "kubestep-playground", KEPT_MAX = 1 << 20;
   // What a replay needs to be one file: styles, and the player with all that it draws.
-  const STYLES = ["kubestep.css", "playground.css"], SCRIPTS = ["engine.js", "icons.js", "tools.js", "course.js", "map.js", "packet.js", "views.js", "board.js", "predict.js", "player.js"];
+  const STYLES = ["kubestep.css", "playground.css"], SCRIPTS = ["engine.js", "icons.js", "tools.js", "course.js", "map.js", "packet.js", "views.js", "board.js", "picture.js", "predict.js", "player.js"];
 
   /** Text to and from what fits into a link. */
   const packed = async (text) => {
@@ -19,12 +19,6 @@
   const unpacked = (text) => {
     const bytes = Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (char) => char.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
-  };
-
-  const download = (name, text, type) => {
-    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
   class Playground {
@@ -311,6 +305,7 @@
       by("pg-anew").addEventListener("click", () => this.begin({ scenario: by("pg-scenario").value, quiz: by("pg-quiz").checked }));
       by("pg-quiz").addEventListener("change", () => this.begin({ scenario: by("pg-scenario").value, quiz: by("pg-quiz").checked }));
       by("pg-share").addEventListener("click", () => this.share());
+      by("pg-picture").addEventListener("click", () => this.picture());
       by("pg-save").addEventListener("click", async () => download(`${this.hello.scenario}.yaml`, await this.saved(), "application/yaml"));
       by("pg-open").addEventListener("click", () => by("pg-session").click());
       by("pg-session").addEventListener("change", async ({ target }) => {
@@ -405,6 +400,14 @@
     }
 
     // ---- sharing
+
+    /** Saves what is seen as a picture. */
+    picture() {
+      const { title, scenario } = this.hello, step = this.stop?.step || 0;
+      if (!this.followed.course) return;
+      const words = [...by("pg-now").querySelectorAll(".pg-what")].map((one) => one.textContent);
+      download(`${scenario}-${step}.svg`, picture(this.board.drawn, `${title} (kubestep step ${scenario}, step ${step})`, words), "image/svg+xml");
+    }
 
     /** All steps so far as a page of its own: one file, which needs neither this site nor a network. */
     async replay() {

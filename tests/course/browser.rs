@@ -511,6 +511,50 @@ fn a_view_is_chosen_and_nothing_below_moves() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+/// The file that is saved has what is seen, and needs no page around it.
+#[test]
+fn what_is_seen_is_saved_as_a_picture() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval("(() => { const made = URL.createObjectURL; URL.createObjectURL = (file) => { window.saved = file; return made.call(URL, file); }; })()");
+    page.eval("document.querySelector('.ks-end').click()");
+    for view in ["Cluster", "Request", "Owners", "etcd", "Over time"] {
+        page.eval(&format!(
+            "[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === '{view}').click()"
+        ));
+        page.eval("document.querySelector('.ks-picture').click()");
+        page.eval(
+            "saved.text().then((text) => { window.drawn = new DOMParser().parseFromString(text, 'image/svg+xml'); })",
+        );
+        assert_eq!(page.text("drawn.documentElement.tagName"), "svg", "{view}");
+        assert_eq!(
+            page.eval("drawn.querySelectorAll('parsererror, foreignObject, script, image').length"),
+            json!(0),
+            "{view}"
+        );
+        let words = page.text("[...drawn.querySelectorAll('text')].map((one) => one.textContent).join(' ')");
+        let said = page.text("document.querySelector('.ks-now p:last-child').textContent");
+        assert!(words.contains(&said), "{view}: {said} / {words}");
+        assert!(words.contains("From wish to node (kubestep step deployment, step "), "{view}: {words}");
+        // Each word that is seen is there, and each box and icon.
+        let missing = page.text(
+            "(() => { const of = (text) => text.replace(/\\s+/g, ''), seen = document.querySelector('.ks-near:not([hidden]), .ks-map:not([hidden])'), \
+             all = of([...drawn.querySelectorAll('text')].map((one) => one.textContent).join('')); \
+             return [...seen.querySelectorAll('.ks-chip span, .ks-name, td, .ks-pipe b, .ks-pill, .ks-span')].filter((one) => one.offsetWidth && !all.includes(of(one.innerText))).map((one) => one.innerText).join(', '); })()",
+        );
+        assert_eq!(missing, "", "{view}");
+        let few = "drawn.querySelectorAll('path').length < document.querySelectorAll('.ks-stage :is(.ks-map, .ks-near):not([hidden]) svg.ks-glyph').length";
+        assert_eq!(page.eval(few), json!(false), "{view}");
+        assert_eq!(
+            page.eval("drawn.documentElement.getAttribute('xmlns') === 'http://www.w3.org/2000/svg'"),
+            json!(true)
+        );
+    }
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
 const PING: &str = "\
 # A
 
