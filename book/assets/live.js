@@ -46,7 +46,6 @@
         make("strong", {}, "Live"), button("Step", "To the next notification", "step"), button("Event", "To the next event of any kind", "stepi"),
         button("Reaction", "Until the receiver has reacted", "next"), button("Back", "Back to the stop before", "back"),
         button("Continue", "To a breakpoint or the next command", "continue"), button("Why", "What led here", "why"),
-        make("button", { type: "button", title: "Save what is seen as a picture (SVG)", click: () => player.save() }, "Picture"),
         make("button", { type: "button", click: () => this.end() }, "End"), this.waits = make("span", { role: "status", hidden: true }, "Running …"));
       this.element = make("div", { "class": "ks-live" }, this.bar, form, list, this.log);
       player.bar.hidden = true;

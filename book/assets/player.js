@@ -48,8 +48,7 @@
         button("step", "Step (right arrow)", "Step", () => this.forward()),
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
-        make("span", { "class": "ks-slider" }, this.range, ticks), this.count, this.predictions.button);
-      bar.append(button("picture", "Save what is seen as a picture (SVG)", "Picture", () => this.save()));
+        make("span", { "class": "ks-slider" }, this.range, ticks), this.count);
       if (live) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()));
       if (server) bar.append(this.offer());
       this.bar = bar;
@@ -57,7 +56,8 @@
       this.detail = make("div", { "class": "ks-detail" });
       this.panel = make("aside", { "class": "ks-panel", "aria-label": `Details of ${this.section.getAttribute("aria-label")}`, hidden: true });
       const player = this.root = this.section.querySelector(".ks-player");
-      player.append(bar, this.now, this.board.tabs, this.board.stage, this.panel, this.detail);
+      const extras = make("div", { "class": "ks-extras" }, this.predictions.button, button("save", "Save what is seen as a picture (SVG)", "Picture", () => this.save()));
+      player.append(bar, this.now, make("div", { "class": "ks-looks" }, this.board.tabs, extras), this.board.stage, this.panel, this.detail);
       player.tabIndex = 0;
       player.setAttribute("role", "group");
       player.setAttribute("aria-label", "Player. Arrow keys step, space plays, n goes to the next notification, w says why.");
@@ -234,12 +234,14 @@
       this.pause();
       this.inspect(null);
       this.board.choose(null);
+      this.predictions.button.hidden = true;
       this.live = new Live(this);
     }
 
     /** The scene as it was before the reader took over. */
     giveBack() {
       this.live = null;
+      this.predictions.button.hidden = false;
       this.board.take(this.course);
       this.go(this.at, false);
     }

@@ -71,7 +71,7 @@
       if (hello.text) this.say(`${hello.text}\n`);
       if (hello.step) this.ask("show").then((line) => this.arrive(line));
       else this.idle();
-      by("pg-map").replaceChildren(this.board.tabs, this.board.stage);
+      by("pg-map").replaceChildren(make("div", { "class": "ks-looks" }, this.board.tabs), this.board.stage);
       this.look();
       by("pg-input").focus({ preventScroll: true });
     }

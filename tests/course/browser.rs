@@ -524,7 +524,7 @@ fn what_is_seen_is_saved_as_a_picture() {
         page.eval(&format!(
             "[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === '{view}').click()"
         ));
-        page.eval("document.querySelector('.ks-picture').click()");
+        page.eval("document.querySelector('.ks-save').click()");
         page.eval(
             "saved.text().then((text) => { window.drawn = new DOMParser().parseFromString(text, 'image/svg+xml'); })",
         );
