@@ -5,7 +5,8 @@
   const { server, live, make, download, picture, short, seconds, yaml, title, code, views, Course, Board, Live, Predictions } = window.Kubestep;
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   // A step that the author tells of is played for as long as its words take to read.
-  const PLAY_MS = 900, TOLD_MS = 1600, LETTER_MS = 42;
+  // A cover plays like a film: what is said stays while the steps after it go by.
+  const PLAY_MS = 900, COVER_MS = 150, TOLD_MS = 1600, LETTER_MS = 42;
   // So many steps are tried to learn how high the picture becomes.
   const TRIED = 12;
   // So much of the window may a picture take that is seen whole.
@@ -14,6 +15,7 @@
   class Player {
     constructor(section) {
       this.section = section;
+      this.cover = section.classList.contains("ks-cover");
       this.course = new Course(JSON.parse(section.querySelector("script").textContent));
       // A replay's words stand in its data, a scene's in the page.
       if (!this.course.words.length) this.course.words = [...section.querySelectorAll(".ks-steps li[value]")];
@@ -22,7 +24,7 @@
       this.at = 0;
       this.timer = null;
       this.build();
-      this.go(1, false);
+      this.go(this.cover ? this.course.steps.length : 1, false);
       this.hold();
       new ResizeObserver(() => this.hold()).observe(this.root);
     }
@@ -49,6 +51,7 @@
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
         make("span", { "class": "ks-slider" }, this.range, ticks), this.count);
+      if (this.cover) bar.append(button("closer", "Step through it, with all that can be looked at", "Look closer", () => this.closer()));
       if (live) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()));
       if (server) bar.append(this.offer());
       this.bar = bar;
@@ -57,6 +60,8 @@
       this.panel = make("aside", { "class": "ks-panel", "aria-label": `Details of ${this.section.getAttribute("aria-label")}`, hidden: true });
       const player = this.root = this.section.querySelector(".ks-player");
       const extras = make("div", { "class": "ks-extras" }, this.predictions.button, button("save", "Save what is seen as a picture (SVG)", "Picture", () => this.save()));
+      this.touch = this.cover && make("button", { type: "button", "class": "ks-touch", "aria-label": "Play", click: () => this.toggle() }, make("span", {}, icon("M5 2.5l9 5.5-9 5.5z")));
+      if (this.touch) this.board.stage.append(this.touch);
       player.append(bar, this.now, make("div", { "class": "ks-looks" }, this.board.tabs, extras), this.board.stage, this.panel, this.detail);
       player.tabIndex = 0;
       player.setAttribute("role", "group");
@@ -153,7 +158,9 @@
       this.range.value = this.at;
       this.range.setAttribute("aria-valuetext", `step ${this.at} of ${end}`);
       this.count.textContent = `${this.at} / ${end} · ${seconds(step.time)}`;
-      const texts = [...word.querySelectorAll(":scope > p")].map((p) => p.cloneNode(true));
+      const told = this.cover ? this.words[this.told.findLast((place) => place <= this.at) - 1] : word;
+      const texts = [told?.querySelector(":scope > .ks-said"), ...word.querySelectorAll(":scope > p:not(.ks-said)")].filter(Boolean).map((p) => p.cloneNode(true));
+      if (this.touch) this.touch.hidden = this.at !== end;
       this.now.replaceChildren(make("p", { "class": "ks-where" }, make("span", { "class": `ks-kind ks-kind-${step.kind}` }, step.kind), ` step ${step.number}`), ...texts);
       this.showDetail(step, word);
       this.board.show(this.at, this.course.flights(this.at), animate && this.at === before + 1);
@@ -219,8 +226,8 @@
     play() {
       this.go(this.at + 1);
       if (!this.timer) return;
-      const said = this.now.querySelector(".ks-said")?.textContent.length;
-      this.timer = setTimeout(() => this.play(), said ? TOLD_MS + LETTER_MS * said : PLAY_MS);
+      const said = this.told.includes(this.at) && this.now.querySelector(".ks-said").textContent.length;
+      this.timer = setTimeout(() => this.play(), said ? TOLD_MS + LETTER_MS * said : this.cover ? COVER_MS : PLAY_MS);
     }
 
     pause() {
@@ -228,6 +235,19 @@
       this.timer = null;
       this.now.setAttribute("aria-live", "polite");
       this.playing.replaceChildren(this.icons.play());
+    }
+
+    /** From the cover to the scene, at its first step. */
+    closer() {
+      this.pause();
+      this.cover = false;
+      for (const part of [this.touch, this.bar.querySelector(".ks-closer")]) part.remove();
+      this.touch = null;
+      this.section.classList.remove("ks-cover");
+      this.held = null;
+      this.go(1, false);
+      this.hold();
+      this.root.focus({ preventScroll: true });
     }
 
     takeOver() {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::block::{self, Block, Directive, Mistake};
 use debugger::scene::Scene;
 
+use super::scene::page::Form;
 use super::scene::{self, Ask};
 use super::{case, code, exercise, html, kind, leader, links, minutes, poster, quiz, svg, transcript};
 
@@ -87,11 +88,16 @@ impl Directives {
                 Ok((shown.html, shown.anew))
             }
             Directive::Scene => {
-                block.only(&["from", "to", "seed", "title", "captions"])?;
+                block.only(&["from", "to", "seed", "title", "captions", "form"])?;
                 let ask = self.ask(block, block.word("a scenario's name")?)?;
                 let scene = self.record(block, &ask)?;
                 let title = block.option("title").unwrap_or(&scene.title);
-                Ok(only(scene::page::html(&scene, title)))
+                let form = match block.option("form") {
+                    None => Form::Player,
+                    Some("cover") => Form::Cover,
+                    Some(other) => return Err(block.mistake(format!("form={other}: only form=cover is known"))),
+                };
+                Ok(only(scene::page::html(&scene, title, form)))
             }
             Directive::Diagram => self.diagram(block).map(only),
         }

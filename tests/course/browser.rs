@@ -555,6 +555,44 @@ fn what_is_seen_is_saved_as_a_picture() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+/// The first page: a picture at its end, which plays when it is touched, and the whole scene for those who look closer.
+#[test]
+fn a_cover_plays_when_it_is_touched() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(&SCENE.replace(" title=", " form=cover title="));
+    let seen = |of: &str| format!("[...document.querySelectorAll('{of}')].filter((one) => one.offsetHeight).length");
+    page.ask("Emulation.setScriptExecutionDisabled", json!({"value": true}));
+    file(&mut page, &project);
+    assert_eq!(page.eval("document.querySelector('.ks-topology').getBoundingClientRect().width > 300"), json!(true));
+    assert_eq!(page.eval(&seen(".ks-steps > summary")), json!(1), "without a script the steps are there in words");
+    page.ask("Emulation.setScriptExecutionDisabled", json!({"value": false}));
+    for width in [390, 1600] {
+        page.size(width, 900);
+        file(&mut page, &project);
+        page.until("document.querySelectorAll('.ks-mounted').length === 1");
+        let (at, last) = place(&mut page);
+        assert_eq!(at, last);
+        assert_eq!(page.eval(&seen(".ks-touch")), json!(1));
+        assert_eq!(page.eval(&seen(".ks-views, .ks-detail, .ks-steps, .ks-step")), json!(0), "a cover is a picture");
+        assert_eq!(page.eval("document.documentElement.scrollWidth <= innerWidth"), json!(true), "at {width}");
+        let wide = page.eval("document.querySelector('.ks-cover').offsetWidth").as_u64().unwrap_or_default();
+        assert!(width < 800 || wide > 1000, "{wide} at {width}");
+        page.eval("document.querySelector('.ks-touch').click()");
+        assert_eq!((place(&mut page).0, page.eval(&seen(".ks-touch"))), (1, json!(0)));
+        page.until("parseInt(document.querySelector('.ks-count').textContent) > 3");
+        // What is said stays while the steps after it go by.
+        page.until("document.querySelector('.ks-now .ks-said')?.textContent === 'Here comes the ReplicaSet.'");
+        let told = place(&mut page).0;
+        page.until(&format!("parseInt(document.querySelector('.ks-count').textContent) > {}", told + 1));
+        assert_eq!(page.text("document.querySelector('.ks-now .ks-said').textContent"), "Here comes the ReplicaSet.");
+        page.eval("document.querySelector('.ks-closer').click()");
+        assert_eq!(place(&mut page).0, 1);
+        assert_eq!(page.eval(&seen(".ks-views, .ks-detail, .ks-steps, .ks-step")), json!(4));
+        assert_eq!(page.eval(&seen(".ks-closer, .ks-touch")), json!(0));
+    }
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
 const PING: &str = "\
 # A
 
