@@ -405,7 +405,7 @@
     picture() {
       const { title, scenario } = this.hello, step = this.stop?.step || 0;
       if (!this.followed.course) return;
-      const words = [...by("pg-now").querySelectorAll(".pg-what")].map((one) => one.textContent);
+      const words = [...by("pg-now").querySelectorAll("p:not(.ks-where)")].map((p) => p.textContent);
       download(`${scenario}-${step}.svg`, picture(this.board.drawn, `${title} (kubestep step ${scenario}, step ${step})`, words), "image/svg+xml");
     }
 

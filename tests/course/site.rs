@@ -152,6 +152,14 @@ fn the_playground_walks_keeps_its_session_and_shares_it() {
     assert!(page.text(what).starts_with("create pods"), "{}", page.text(what));
     assert!(page.text(LOG).contains("deployment.apps/web created"));
     let at = page.eval("window.playground.stop.step");
+    // What is seen is a file on its own.
+    page.eval("(() => { const made = URL.createObjectURL; URL.createObjectURL = (file) => { window.saved = file; return made.call(URL, file); }; })()");
+    page.eval("document.getElementById('pg-picture').click()");
+    page.eval(
+        "saved.text().then((text) => { window.drawn = new DOMParser().parseFromString(text, 'image/svg+xml'); })",
+    );
+    let drawn = page.text("[...drawn.querySelectorAll('svg > text, g text')].map((one) => one.textContent).join(' ')");
+    assert!(drawn.contains("create pods") && drawn.contains("kube-scheduler"), "{drawn}");
 
     // Opened again, the session goes on; a link opens at the same step.
     page.go(&site.at("playground.html?again"));
