@@ -177,12 +177,13 @@
       if (!to) return null;
       const a = centre(from || to), b = centre(to);
       const below = Math.max(a.y + a.h, b.y + b.h) + 17;
-      const level = Math.abs(a.y - b.y) < Math.max(a.h, b.h);
+      const level = Math.abs(a.y - b.y) < a.h + b.h;
       const [start, end] = ends || [{ x: b.x, y: below }, { x: b.x, y: below }];
       if (level) return { start, x: (start.x + end.x) / 2, y: below };
-      // Who is not the API server may be beyond it.
-      const hubs = this.hubs, between = centre(hubs.includes(from.element) || hubs.includes(to.element) ? from : this.boxes.get(this.hubs[0].dataset.box));
-      const y = b.y < between.y ? (b.y + b.h + between.y - between.h) / 2 : (b.y - b.h + between.y + between.h) / 2;
+      // Other rows may be between them: the nearest to the receiver counts.
+      const rows = [a, ...[...this.boxes].filter(([name, { element }]) => this.hubs.includes(element) || name === "etcd").map(([, box]) => centre(box))];
+      const y = b.y < a.y ? (b.y + b.h + Math.min(...rows.map((row) => row.y - row.h).filter((top) => top >= b.y + b.h))) / 2
+        : (b.y - b.h + Math.max(...rows.map((row) => row.y + row.h).filter((bottom) => bottom <= b.y - b.h))) / 2;
       return { start, x: start.x + ((end.x - start.x) * (y - start.y)) / (end.y - start.y), y };
     }
 

@@ -15,22 +15,26 @@
   /** What each write must pass, in this order. What one did not come to stays dark. */
   const STAGES = ["authentication", "authorization", "mutating admission", "validation", "validating admission", "etcd"];
 
+  /** What refuses a request after all of them: it asks for what is not there, or would overwrite what is. */
+  const STORED = { 404: "it is not there", 409: "what stands there is another version, or has the name already" };
+
   function request(course, at, open) {
     const found = course.before(at).find(({ step }) => step.stages.length);
     if (!found) return nothing("No request has come to the API server so far in this scene.");
     const { step, place } = found, now = place === at - 1;
     const passed = new Map(step.stages.map(({ name, decision }) => [name, decision]));
     const writes = /^(create|update|patch|delete)/.test(step.what);
-    const row = [...passed.keys(), ...(writes && step.answer >= 400 ? STAGES.filter((name) => !passed.has(name)) : [])].filter((name) => name !== "etcd" || !step.changes.length);
-    const refused = step.answer >= 400;
+    const refused = step.answer >= 400, stored = !passed.has("etcd") && STORED[step.answer];
+    const row = [...passed.keys(), ...(writes && refused && !stored ? STAGES.filter((name) => !passed.has(name)) : [])].filter((name) => name !== "etcd" || !step.changes.length);
     const last = step.stages.at(-1)?.name;
     const stages = row.map((name) => {
-      const stopped = refused && name === last;
+      const stopped = refused && !stored && name === last;
       const style = stopped ? "ks-no" : passed.has(name) ? "ks-yes" : "ks-dark";
       return make("li", { "class": style }, make("b", {}, name), make("span", {}, passed.has(name) ? brief(passed.get(name)) : "not reached"));
     });
     const changes = step.changes.map(({ object, revision, patch }) => make("li", { "class": "ks-yes" }, make("b", {}, "etcd"),
       make("span", {}, `revision ${revision}: `, chosen(named(object), open, { object }), patch === null ? " deleted" : "")));
+    if (stored) stages.push(make("li", { "class": "ks-no" }, make("b", {}, "etcd"), make("span", {}, stored)));
     const answer = step.answer === undefined ? [] : [make("li", { "class": refused ? "ks-no" : "ks-yes ks-answer" }, make("b", {}, "answer"), make("span", {}, `${step.answer} to ${step.from}`))];
     return make("div", { "class": now ? "" : "ks-past" },
       make("p", { "class": "ks-head" }, chosen(`${step.from}: ${brief(step.what)}`, open, { message: step }), now ? "" : ` (step ${step.number}, the last request)`),

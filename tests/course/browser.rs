@@ -511,6 +511,28 @@ fn a_view_is_chosen_and_nothing_below_moves() {
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
+/// The words of a message stand between the rows, also where two API servers share an etcd.
+#[test]
+fn the_words_of_a_message_hide_no_box() {
+    let Some(mut page) = Page::open() else { return };
+    let scene = "```scene api-servers from=\"method=crash to=kubelet/node-1\" to=\"method=StartContainer\"\n```\n";
+    let project = project(&format!("{SCENE}\n{scene}"));
+    file(&mut page, &project);
+    for n in 0..2 {
+        page.eval(&format!("document.querySelectorAll('.ks-scene')[{n}].scrollIntoView()"));
+        page.until(&format!("document.querySelectorAll('.ks-scene')[{n}].ksPlayer !== undefined"));
+        let hidden = page.text(&format!(
+            "(() => {{ const player = document.querySelectorAll('.ks-scene')[{n}].ksPlayer, {{ map, course }} = player; \
+             const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1; \
+             return course.steps.flatMap((step, at) => {{ player.go(at + 1, false); const pill = map.pill.getBoundingClientRect(); \
+               return pill.width ? [...map.element.querySelectorAll('.ks-box')].filter((box) => over(pill, box.getBoundingClientRect())).map((box) => `${{step.number}}: ${{box.dataset.box}}`) : []; }}).join(', '); }})()"
+        ));
+        assert_eq!(hidden, "", "scene {n}");
+        assert!(place(&mut page).1 > 1);
+    }
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
 /// The file that is saved has what is seen, and needs no page around it.
 #[test]
 fn what_is_seen_is_saved_as_a_picture() {
