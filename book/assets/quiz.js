@@ -131,7 +131,7 @@
       showProgress(place);
     } }, "Forget all of this");
     place.replaceChildren(
-      make("table", {}, make("thead", {}, make("tr", {}, ...["chapter", "", "first answers"].map((head) => make("th", {}, head)))), make("tbody", {}, ...rows)),
+      make("table", {}, make("thead", {}, make("tr", {}, ...["chapter", "read", "first answers"].map((head) => make("th", {}, head)))), make("tbody", {}, ...rows)),
       make("h2", {}, "Exercises"),
       solved.length ? make("ul", {}, ...solved.map(([name, how]) => make("li", {}, `${name}: ${how}`))) : make("p", {}, "None are known here yet."),
       make("p", {}, "To show them, write a file with ", make("code", {}, "cargo run -- progress --export me.yaml"), " and open it here: ", file), make("p", { role: "status" }, told),

@@ -34,7 +34,7 @@ pub fn render(block: &Block, project: &Path) -> Result<String, Mistake> {
         })?;
     }
     Ok(format!(
-        "<section class=\"ks-same\" aria-label=\"The same on kind\"><p class=\"ks-label\">The same on kind</p>{}</section>\n",
+        "<div class=\"ks-same\" role=\"group\" aria-label=\"The same on kind\"><p class=\"ks-label\">The same on kind</p>{}</div>\n",
         transcript::page(&shown).trim_end()
     ))
 }
