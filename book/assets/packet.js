@@ -7,7 +7,7 @@
 (() => {
   const { make, brief, icon, named, chosen, nothing } = window.Kubestep;
 
-  const SWITCH = "the network between the nodes";
+  const LOOP = "lo", SWITCH = "the network between the nodes";
   const key = ({ machine, pod, device }) => `${machine}|${pod}|${device}`;
   const kernel = (machine) => `${machine}||`;
 
@@ -27,7 +27,7 @@
     meet((a, b) => { if (a.role === "port" && b.role === "other") b.role = "bridge"; });
     const of = (machine, role) => [...devices.values()].filter((one) => one.machine === machine && one.role === role);
     for (const machine of machines) {
-      const [bridge] = of(machine, "bridge"), [uplink] = of(machine, "uplink"), tunnel = of(machine, "other").find(({ device }) => device !== "lo");
+      const [bridge] = of(machine, "bridge"), [uplink] = of(machine, "uplink"), tunnel = of(machine, "other").find(({ device }) => device !== LOOP);
       for (const port of of(machine, "port")) port.on = bridge ? key(bridge) : kernel(machine);
       for (const one of [...of(machine, "bridge"), ...of(machine, "other")]) one.on = kernel(machine);
       if (tunnel) tunnel.on = uplink && key(uplink);
@@ -60,7 +60,9 @@
   function lit(course, last) {
     const { devices } = plan(course), places = way(course, last);
     const passed = new Set(), now = [];
-    let at = null;
+    const { packet: first, cause } = course.steps[places[0]];
+    // What the machine itself sends comes from its kernel.
+    let at = first && !first.by[0]?.pod && course.place.has(cause) ? kernel(first.by[0]?.machine) : null;
     for (const place of places) {
       const { packet } = course.steps[place];
       if (!packet) break;
@@ -70,7 +72,7 @@
       if (place === last) now.push(...hop);
       at = key(packet.at);
     }
-    if (at) return { passed, now, at };
+    if (first) return { passed, now, at };
     // It is about to be sent: from where, the packet knows that comes of it.
     const sent = course.effects(course.steps[last].number).map((place) => course.steps[place].packet).find(Boolean);
     const from = sent && (sent.by[0].pod ? key(sent.by[0]) : kernel(sent.by[0].machine));
@@ -93,18 +95,21 @@
       const [a, b] = [here.now.indexOf(from), here.now.indexOf(to)], near = a >= 0 && b >= 0 && Math.abs(a - b) === 1;
       return make("i", { "class": `ks-cable${here.passed.has(from) && here.passed.has(to) ? " ks-lit" : ""}`, "aria-hidden": "true" }, near ? make("svg", { viewBox: "0 0 10 6" }, make("path", { d: a < b ? "M0 0h10L5 6z" : "M0 6h10L5 0z" })) : null);
     };
+    // Its own loop leads nowhere else: it is inside.
+    const loop = ({ machine, pod, device: end }) => (end !== LOOP && devices.has(key({ machine, pod, device: LOOP })) ? [device(devices.get(key({ machine, pod, device: LOOP })), "the loop, for what a machine or a Pod says to itself")] : []);
     const column = (one) => make("div", { "class": "ks-column" },
       make("div", { "class": `ks-netns${style(key(one))}`, "aria-current": here.at === key(one) && "step" },
-        make("p", {}, chosen(named(`Pod ${one.pod}`), open, { object: `Pod ${one.pod}` })), decides(one) ? decided : null, make("span", { "class": "ks-end" }, one.device)),
-      ...(devices.get(one.on)?.role === "port" ? [cable(key(one), one.on), device(devices.get(one.on), "the other end of the pair, in the node's namespace"), cable(one.on, devices.get(one.on).on)] : [cable(key(one), one.on)]));
+        make("p", {}, chosen(named(`Pod ${one.pod}`), open, { object: `Pod ${one.pod}` })), ...loop(one), decides(one) ? decided : null, make("span", { "class": "ks-end" }, one.device)),
+      ...(!one.on ? [] : devices.get(one.on)?.role === "port" ? [cable(key(one), one.on), device(devices.get(one.on), "the other end of the pair, in the node's namespace"), cable(one.on, devices.get(one.on).on)] : [cable(key(one), one.on)]));
     const machine = (name) => {
-      const one = devices.get(kernel(name)), pods = of(name, "pod").filter(({ device: end }) => end !== "lo");
+      const one = devices.get(kernel(name)), ends = of(name, "pod");
+      const pods = ends.filter(({ pod, device: end }) => end !== LOOP || !ends.some((other) => other.pod === pod && other.device !== LOOP));
       const down = (ones, what) => ones.flatMap((other) => [device(other, what), cable(key(other), other.on)]);
-      const tunnels = of(name, "other").filter(({ device: other }) => other !== "lo");
+      const tunnels = of(name, "other").filter(({ device: other }) => other !== LOOP);
       return make("div", { "class": "ks-machine" }, make("section", { "class": "ks-inner", "aria-label": name },
         make("p", { "class": "ks-head" }, chosen(make("span", {}, icon("Node"), name), open, { component: `node/${name}` })),
         pods.length ? make("div", { "class": "ks-columns" }, ...pods.map(column)) : null, ...down(of(name, "bridge"), "the bridge that the node's Pods are plugged into"),
-        make("div", { "class": `ks-netns ks-kernel${style(kernel(name))}` }, make("p", {}, "routes and rules"), where && !where.pod && decides(one) ? decided : null), ...(one.on ? [cable(kernel(name), one.on)] : []),
+        make("div", { "class": `ks-netns ks-kernel${style(kernel(name))}` }, make("p", {}, "routes and rules"), ...loop(one), where && !where.pod && decides(one) ? decided : null), ...(one.on ? [cable(kernel(name), one.on)] : []),
         ...down(tunnels, "the tunnel to other nodes"), ...of(name, "uplink").map((other) => device(other, "the node's own device"))),
         ...of(name, "uplink").map((other) => cable(key(other), SWITCH)));
     };

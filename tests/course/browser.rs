@@ -658,6 +658,28 @@ fn a_packet_is_seen_on_its_way() {
             assert_eq!(page.eval(seen), json!(true), "{place} at {width}");
         }
     }
+    // What a node sends begins in its kernel, where the rules for the Service are.
+    file(
+        &mut page,
+        &crate::project::project(
+            "# A\n\n```scene service from=\"method=exec\" to=\"packet if message.to.pod != ''\"\n```\n",
+        ),
+    );
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval("[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === 'Packet').click()");
+    page.eval("document.querySelector('.ks-bar .ks-step').click()");
+    assert_eq!(
+        page.text("document.querySelector('.ks-wires [aria-current]').textContent"),
+        "lo",
+        "nothing is behind the Service yet"
+    );
+    page.eval("document.querySelector('.ks-end').click()");
+    assert_eq!(page.eval("document.querySelectorAll('.ks-kernel.ks-lit').length"), json!(1));
+    assert_eq!(
+        page.eval("document.querySelectorAll('.ks-cable.ks-lit').length"),
+        json!(3),
+        "to the bridge, its port, the Pod"
+    );
     assert_eq!(page.errors, Vec::<String>::new());
 }
 
