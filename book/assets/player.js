@@ -51,7 +51,7 @@
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
         make("span", { "class": "ks-slider" }, this.range, ticks), this.count);
-      if (this.cover) bar.append(button("closer", "Step through it, with all that can be looked at", "Look closer", () => this.closer()));
+      if (this.cover) bar.append(button("closer", "Look closer: step through it, with all there is to see", "Look closer", () => this.closer()));
       if (live) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()));
       if (server) bar.append(this.offer());
       this.bar = bar;

@@ -250,6 +250,10 @@ fn a_page_is_whole_without_a_script_and_on_paper() {
     assert_eq!(page.text(words), "none", "the words of a diagram stand beside it");
 }
 
+/// What axe-core finds wrong with the page, a line each.
+const FAULTS: &str = "axe.run(document.querySelector('main')).then((found) => found.violations.flatMap((one) => \
+    one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)).join('\\n'))";
+
 /// axe-core is a file that `.ci/run` fetches and names in KUBESTEP_AXE.
 #[test]
 fn pages_are_accessible_in_light_and_dark() {
@@ -271,12 +275,18 @@ fn pages_are_accessible_in_light_and_dark() {
         page.eval("document.querySelector('.ks-end').click()");
         page.eval("document.querySelector('.ks-chip').click()");
         page.eval(&axe);
-        let found = page.text(
-            "axe.run(document.querySelector('main')).then((found) => found.violations.flatMap((one) => \
-             one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)).join('\\n'))",
-        );
-        assert_eq!(found, "", "{theme} at {width}");
+        for view in ["Cluster", "Request", "Informer", "Owners", "etcd", "Over time"] {
+            page.eval(&format!(
+                "[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === '{view}').click()"
+            ));
+            assert_eq!(page.text(FAULTS), "", "{view}, {theme} at {width}");
+        }
     }
+    let covered = crate::project::project(&SCENE.replace(" title=", " form=cover title="));
+    file(&mut page, &covered);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval(&axe);
+    assert_eq!(page.text(FAULTS), "", "the cover");
 }
 
 #[test]
@@ -659,12 +669,9 @@ fn a_packet_is_seen_on_its_way() {
         }
     }
     // What a node sends begins in its kernel, where the rules for the Service are.
-    file(
-        &mut page,
-        &crate::project::project(
-            "# A\n\n```scene service from=\"method=exec\" to=\"packet if message.to.pod != ''\"\n```\n",
-        ),
-    );
+    let service = "# A\n\n```scene service from=\"method=exec\" to=\"packet if message.to.pod != ''\"\n```\n";
+    let service = crate::project::project(service);
+    file(&mut page, &service);
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
     page.eval("[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === 'Packet').click()");
     page.eval("document.querySelector('.ks-bar .ks-step').click()");
