@@ -250,45 +250,6 @@ fn a_page_is_whole_without_a_script_and_on_paper() {
     assert_eq!(page.text(words), "none", "the words of a diagram stand beside it");
 }
 
-/// What axe-core finds wrong with the page, a line each.
-const FAULTS: &str = "axe.run(document.querySelector('main')).then((found) => found.violations.flatMap((one) => \
-    one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)).join('\\n'))";
-
-/// axe-core is a file that `.ci/run` fetches and names in KUBESTEP_AXE.
-#[test]
-fn pages_are_accessible_in_light_and_dark() {
-    let Some(axe) = std::env::var_os("KUBESTEP_AXE") else {
-        crate::skip::skipped("axe-core, named in KUBESTEP_AXE");
-        return;
-    };
-    let axe = std::fs::read_to_string(axe).expect("KUBESTEP_AXE names a script");
-    let Some(mut page) = Page::open() else { return };
-    let diagrams = "```diagram topology scenario=pod\n```\n```diagram conditions scenario=pod pod=web\n```\n";
-    let wide = format!("See [here](a.md), too.\n\n```text\n{}\n```\n\n|a|b|\n|-|-|\n|{0}|`{0}`|\n", "word".repeat(60));
-    let project = project(&format!("{SCENE}\n{diagrams}\n{wide}"));
-    for (theme, width) in [("light", 1280), ("navy", 1280), ("navy", 400)] {
-        page.size(width, 900);
-        file(&mut page, &project);
-        page.eval(&format!("localStorage.setItem('mdbook-theme', '{theme}')"));
-        file(&mut page, &project);
-        page.until("document.querySelectorAll('.ks-mounted').length === 1");
-        page.eval("document.querySelector('.ks-end').click()");
-        page.eval("document.querySelector('.ks-chip').click()");
-        page.eval(&axe);
-        for view in ["Cluster", "Request", "Informer", "Owners", "etcd", "Over time"] {
-            page.eval(&format!(
-                "[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === '{view}').click()"
-            ));
-            assert_eq!(page.text(FAULTS), "", "{view}, {theme} at {width}");
-        }
-    }
-    let covered = crate::project::project(&SCENE.replace(" title=", " form=cover title="));
-    file(&mut page, &covered);
-    page.until("document.querySelectorAll('.ks-mounted').length === 1");
-    page.eval(&axe);
-    assert_eq!(page.text(FAULTS), "", "the cover");
-}
-
 #[test]
 fn nothing_is_wider_than_a_telephone() {
     let Some(mut page) = Page::open() else { return };

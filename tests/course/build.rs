@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use kubestep_book::scene::{self, Ask};
 use lab::TABLE;
 use serde_json::{Value, json};
 
-use crate::project::{built, course, from_root, program, project};
+use crate::project::{built, course, from_root, pages, program, project};
+use crate::skip::say;
 
 /// How long a text is once a server or an archive has packed it.
 fn packed(text: &[u8]) -> usize {
@@ -51,21 +52,11 @@ fn without_scripts(page: &str) -> String {
             .collect::<String>()
 }
 
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(folder)
-        .expect("the book is there")
-        .map(|entry| entry.expect("a folder can be listed").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "html"))
-        .collect();
-    found.sort();
-    found
-}
-
 /// The real book: every link leads somewhere, and no page is heavy.
 #[test]
 fn the_course_builds_and_every_link_resolves() {
     let out = course();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut weights) = (Vec::new(), Vec::new());
     for page in pages(out) {
         let name = page.file_name().and_then(|name| name.to_str()).expect("pages have names").to_owned();
         let text = fs::read_to_string(&page).expect("a page is text");
@@ -77,6 +68,7 @@ fn the_course_builds_and_every_link_resolves() {
             if weight > 400_000 {
                 wrong.push(format!("{name} weighs {weight} bytes"));
             }
+            weights.push((weight, name.clone()));
         }
         let text = without_scripts(&text);
         for to in values(&text, "href").into_iter().chain(values(&text, "src")) {
@@ -85,6 +77,10 @@ fn the_course_builds_and_every_link_resolves() {
             }
         }
     }
+    weights.sort();
+    weights
+        .iter()
+        .for_each(|(weight, name)| say(&format!("{weight:>7} bytes packed, with scripts and styles: {name}")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -7,6 +7,7 @@
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
 //! - `paper`: what is printed.
+//! - `screens`: small and zoomed screens, keys alone, no motion, axe.
 //! - `site`: the static site with the cluster in its pages.
 mod browser;
 mod build;
@@ -18,6 +19,7 @@ mod paper;
 mod parts;
 mod project;
 mod references;
+mod screens;
 mod server;
 mod site;
 #[path = "../skip/mod.rs"]

@@ -115,3 +115,14 @@ pub fn built(project: &Scratch) -> anyhow::Result<PathBuf> {
     kubestep_book::build::build(&project.0.join("book"), &out, &program(), &indicatif::ProgressBar::hidden())?;
     Ok(out)
 }
+
+/// The pages of a built book, in order.
+pub fn pages(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the book is there")
+        .map(|entry| entry.expect("a folder can be listed").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "html"))
+        .collect();
+    found.sort();
+    found
+}

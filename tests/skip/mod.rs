@@ -3,6 +3,11 @@
 use std::io::{self, Write as _};
 
 /// Says it past the harness, which keeps to itself what is printed by tests that pass.
+pub fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says what was missing.
 pub fn skipped(needs: &str) {
-    let _ = writeln!(io::stderr(), "skipped: needs {needs}");
+    say(&format!("skipped: needs {needs}"));
 }
