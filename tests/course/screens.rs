@@ -140,7 +140,7 @@ fn no_page_is_wider_than_its_screen() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // It would be seen.
-    page.eval("document.querySelector('main').append(Object.assign(document.createElement('p'), {className: 'wide', style: 'width: 3000px'}))");
+    page.eval("document.querySelector('main').append(Object.assign(document.createElement('p'), {className: 'wide', style: 'width: 3000px; height: 1em'}))");
     assert_eq!(page.text(TOO_WIDE), "the page, wide");
     assert_eq!(page.errors, Vec::<String>::new());
 }
