@@ -166,13 +166,14 @@ pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
 /// Whether a container that has ended is started again: its own rules for exit codes come first, then its own policy, then
 /// that of the Pod. Mirrors `ContainerShouldRestart`.
 pub fn is_restarted(of_pod: Option<&str>, container: &Container, exit_code: i32) -> bool {
-    let by_rule = rule_for(container, exit_code).map(|action| action == "Restart" || action == RESTART_ALL);
-    let policy = container.restart_policy.as_deref().or(of_pod).unwrap_or("Always");
-    by_rule.unwrap_or_else(|| match policy {
+    if let Some(action) = rule_for(container, exit_code) {
+        return action == "Restart" || action == RESTART_ALL;
+    }
+    match container.restart_policy.as_deref().or(of_pod).unwrap_or("Always") {
         "Never" => false,
         "OnFailure" => exit_code != 0,
         _ => true,
-    })
+    }
 }
 
 /// Whether all containers of the Pod are started anew because this one ended with that code.
