@@ -1,5 +1,7 @@
 //! Helm, where there is one: `KUBESTEP_HELM` names it, or it is on the path. The chart has a hook, a definition and a dependency.
 
+use std::path::PathBuf;
+
 use crate::http::ask;
 use crate::kubectl::{Client, on_path};
 use crate::program::{Served, replayed};
@@ -7,6 +9,15 @@ use crate::sent::Sent;
 use crate::skip::skipped;
 
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/serve/chart");
+
+/// The program.
+pub fn helm() -> Option<PathBuf> {
+    let found = std::env::var_os("KUBESTEP_HELM").map(Into::into).or_else(|| on_path("helm"));
+    if found.is_none() {
+        skipped("helm");
+    }
+    found
+}
 
 /// The image of the release's Deployment.
 fn image(served: &Served) -> String {
@@ -16,8 +27,7 @@ fn image(served: &Served) -> String {
 
 #[test]
 fn helm_installs_upgrades_rolls_back_and_uninstalls() {
-    let named = std::env::var_os("KUBESTEP_HELM").map(Into::into);
-    let Some(program) = named.or_else(|| on_path("helm")) else { return skipped("helm") };
+    let Some(program) = helm() else { return };
     let mut client = Client { program, served: Served::start(&["--speed", "10"]) };
     let code = |client: &Client, path: &str| ask(&client.served, "GET", path, "").code;
 

@@ -8,6 +8,7 @@ mod kube;
 mod kubectl;
 mod operator;
 mod program;
+mod recorded;
 mod replay;
 mod rude;
 mod same;
