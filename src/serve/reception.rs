@@ -26,7 +26,7 @@ use super::page;
 const STRIDE: u64 = 64;
 /// After so long, clients are looked after again, if there is still more to do.
 const SLICE: Duration = Duration::from_millis(20);
-/// A cluster that falls so far behind the clock on the wall goes on from where it is.
+/// A cluster whose next event falls so far behind the clock on the wall goes on from where it is.
 const BEHIND: Duration = Duration::from_secs(2);
 /// The fast clock jumps so far at most after a request: a container that crashes over and over is never done.
 const JUMP: Duration = Duration::from_secs(600);
@@ -172,7 +172,7 @@ impl Reception {
                 break target;
             }
         };
-        if target - stepper.session.cluster.engine.now() > BEHIND {
+        if stepper.session.cluster.engine.peek().is_some_and(|next| target - next.due > BEHIND) {
             self.anchor = None;
         }
         String::new()

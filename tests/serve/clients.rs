@@ -31,6 +31,16 @@ fn a_watch_ends_when_its_time_is_over() {
     assert_eq!(chunk(&mut watching), None);
 }
 
+/// No event comes for some seconds, and the user looks in the meantime: time passes all the same.
+#[test]
+fn time_passes_where_nothing_happens() {
+    let served = Served::start(&["--clock", "fast"]);
+    let mut watching = watch(&served, &format!("{PODS}?watch=1&timeoutSeconds=12"));
+    assert_eq!(chunk(&mut watching), None);
+    let page = raw(&served, "GET", "/", &format!("Host: {}\r\n", served.address), "");
+    assert!(page.code == 200 && page.body.contains("<h2>Under way</h2><p>None."), "{}", page.body);
+}
+
 #[test]
 fn a_secret_says_who_comes() {
     let served = Served::start(&["--clock", "fast", "--as", "jane:developers"]);
