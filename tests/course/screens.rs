@@ -97,7 +97,12 @@ fn everything_is_accessible_in_all_themes() {
         page.eval("document.querySelector('.ks-end').click()");
         page.eval("document.querySelector('.ks-chip').click()");
         page.eval("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
-        assert_eq!(violations(&mut page, &axe), "", "{theme} at {width}");
+        for view in ["Cluster", "Request", "Informer", "Owners", "etcd", "Over time"] {
+            page.eval(&format!(
+                "[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === '{view}').click()"
+            ));
+            assert_eq!(violations(&mut page, &axe), "", "{view}, {theme} at {width}");
+        }
     }
 }
 
