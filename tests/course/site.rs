@@ -73,7 +73,7 @@ fn built(module: &Path) -> PathBuf {
     chapter("b.md", CASE);
     chapter("SUMMARY.md", "# Summary\n\n- [A](a.md)\n- [B](b.md)\n");
     // Stops show the lines at which these wait.
-    copy_folder(&from_root("src/controllers"), &project.0.join("src/controllers"));
+    copy_folder(&from_root("src"), &project.0.join("src"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("site");
     let _ = fs::remove_dir_all(&folder);
     site::build(&project.0.join("book"), &folder, &program(), module).expect("the site is built");
@@ -178,7 +178,7 @@ fn the_playground_walks_keeps_its_session_and_shares_it() {
     page.eval("window.playground.apply()");
     page.until(RESTS);
     assert_eq!(
-        page.text("window.playground.nodes"),
+        page.text("window.playground.board.nodes.join()"),
         "control-plane,node-1,node-2,node-3",
         "the map is drawn meanwhile"
     );
