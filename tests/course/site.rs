@@ -73,7 +73,11 @@ fn built(module: &Path) -> PathBuf {
     chapter("b.md", CASE);
     chapter("SUMMARY.md", "# Summary\n\n- [A](a.md)\n- [B](b.md)\n");
     // Stops show the lines at which these wait.
-    copy_folder(&from_root("src"), &project.0.join("src"));
+    for folder in
+        ["cluster", "controllers", "kubectl", "kubelet", "network", "scheduler"].map(|name| format!("src/{name}"))
+    {
+        copy_folder(&from_root(&folder), &project.0.join(&folder));
+    }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("site");
     let _ = fs::remove_dir_all(&folder);
     site::build(&project.0.join("book"), &folder, &program(), module).expect("the site is built");
@@ -293,7 +297,7 @@ fn the_page_takes_the_steps_that_a_terminal_takes() {
 const CLICK: &str = "\
 window.click = (what, is_so) => new Promise((done) => {
   const clicked = performance.now();
-  const look = () => (is_so() ? done(Math.round(performance.now() - clicked)) : requestAnimationFrame(look));
+  const look = () => (is_so() ? done(Math.round(performance.now() - clicked)) : setTimeout(look));
   document.querySelector(what).click();
   look();
 })";
@@ -309,11 +313,11 @@ fn a_scene_is_taken_over_in_the_page() {
     // Only a live session says what is in flight.
     let first = page.eval("click('.ks-bar .ks-live', () => document.querySelector('.ks-detail .ks-flights'))");
     let shown = "document.querySelector('.ks-where').textContent";
-    let before = json!(page.text(shown));
-    let mut press =
-        |button: &str, is_so: &str| page.eval(&format!("click('.ks-live-bar [title^=\"{button}\"]', () => {is_so})"));
-    let forward = press("To the next notification", &format!("{shown} !== {before}"));
-    let back = press("Back", &format!("{shown} === {before}"));
+    let mut press = |button: &str| {
+        let before = json!(page.text(shown));
+        page.eval(&format!("click('.ks-live-bar [title^=\"{button}\"]', () => {shown} !== {before})"))
+    };
+    let (forward, back) = (press("To the next notification"), press("Back"));
     println!("ms until a touched scene answers: {first}; a step in it: {forward}; a step back: {back}");
     assert_eq!(page.errors, Vec::<String>::new());
 }
@@ -365,7 +369,7 @@ fn what_was_loaded_is_there_without_a_network() {
     take_over(&mut page);
     page.until(
         "caches.keys().then(async ([name]) => { const kept = await (await caches.open(name)).keys(); \
-         return ['a.html', 'kubestep.wasm.gz', 'book.js'].every((part) => kept.some(({url}) => url.includes(part))); })",
+         return ['a.html', 'kubestep.wasm.gz', '/book-'].every((part) => kept.some(({url}) => url.includes(part))); })",
     );
     site.is_up.store(false, Ordering::SeqCst);
     page.eval(&format!(
