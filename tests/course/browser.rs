@@ -493,7 +493,7 @@ fn the_words_of_a_message_hide_no_box() {
         page.eval(&format!("document.querySelectorAll('.ks-scene')[{n}].scrollIntoView()"));
         page.until(&format!("document.querySelectorAll('.ks-scene')[{n}].ksPlayer !== undefined"));
         let hidden = page.text(&format!(
-            "(() => {{ const player = document.querySelectorAll('.ks-scene')[{n}].ksPlayer, {{ map, course }} = player; \
+            "(() => {{ const player = document.querySelectorAll('.ks-scene')[{n}].ksPlayer, {{ course, board: {{ map }} }} = player; \
              const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1; \
              return course.steps.flatMap((step, at) => {{ player.go(at + 1, false); const pill = map.pill.getBoundingClientRect(); \
                return pill.width ? [...map.element.querySelectorAll('.ks-box')].filter((box) => over(pill, box.getBoundingClientRect())).map((box) => `${{step.number}}: ${{box.dataset.box}}`) : []; }}).join(', '); }})()"

@@ -106,14 +106,19 @@ fn everything_is_accessible_in_all_themes() {
     }
 }
 
-/// Each page of the course, in one theme after the other.
+/// Each page of the course in one of the themes.
 #[test]
 fn every_page_is_accessible() {
     let (Some(axe), Some(mut page)) = (axe(), Page::open()) else { return };
     page.size(1280, 900);
-    for (path, theme) in chapters().iter().zip(THEMES.iter().cycle()) {
-        paint(&mut page, path, theme);
-        assert_eq!(violations(&mut page, &axe), "", "{} in {theme}", path.display());
+    for (place, theme) in THEMES.into_iter().enumerate() {
+        for (turn, path) in chapters().iter().skip(place).step_by(THEMES.len()).enumerate() {
+            match turn {
+                0 => paint(&mut page, path, theme),
+                _ => go(&mut page, path),
+            }
+            assert_eq!(violations(&mut page, &axe), "", "{} in {theme}", path.display());
+        }
     }
 }
 

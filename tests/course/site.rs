@@ -181,11 +181,8 @@ fn the_playground_walks_keeps_its_session_and_shares_it() {
     page.until(RESTS);
     page.eval("window.playground.apply()");
     page.until(RESTS);
-    assert_eq!(
-        page.text("window.playground.board.nodes.join()"),
-        "control-plane,node-1,node-2,node-3",
-        "the map is drawn meanwhile"
-    );
+    // The map is drawn meanwhile.
+    page.until("window.playground.board.nodes?.join() === 'control-plane,node-1,node-2,node-3'");
     types(&mut page, "run");
     assert!(page.text(LOG).contains("deployment.apps/hello created"), "{}", page.text(LOG));
     assert_eq!(page.errors, Vec::<String>::new());
