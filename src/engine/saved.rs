@@ -61,13 +61,6 @@ pub struct Saved<S> {
     hub: SavedHub,
 }
 
-impl<S> Saved<S> {
-    /// How many steps had run.
-    pub fn steps(&self) -> u64 {
-        self.world.steps
-    }
-}
-
 impl<S: Server> Engine<S> {
     /// Saves the world. None while any task is in flight, since half of a task cannot be copied.
     pub fn save(&self) -> Option<Saved<S>> {

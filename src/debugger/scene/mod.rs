@@ -3,7 +3,7 @@
 //!
 //! - A [`Scene`] has what was there before its first [`Step`], and of each step what it changed: objects in etcd, caches,
 //!   work queues, code that waits. [`of_step`], [`Start::of`] and [`under_way`] read them off a session.
-//! - [`words`]: a step as sentences. [`data`]: a scene as the JSON that a page draws. [`since`]: what a page is told that has
+//! - [`words`]: a step as sentences. [`data`]: a scene as the JSON that a page draws. [`since()`]: what a page is told that has
 //!   drawn a session as far as an earlier step.
 
 use std::collections::BTreeMap;
