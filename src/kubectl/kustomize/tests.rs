@@ -275,7 +275,7 @@ fn mistakes_are_told_in_the_words_of_kustomize() {
         ("resources: [one.yaml]\npatches: [{patch: 'nonsense'}]", "trouble configuring builtin PatchTransformer with config: `\npatch: nonsense\n`: unable to parse SM or JSON patch from [patch: \"nonsense\"]"),
         ("resources: [one.yaml]\npatches: [{target: {kind: ConfigMap}}]", "trouble configuring builtin PatchTransformer with config: `\ntarget:\n  kind: ConfigMap\n`: must specify one of patch and path in\ntarget:\n  kind: ConfigMap\n"),
         ("resources: [one.yaml]\npatches: [{patch: '[{op: remove, path: /data/a}]', target: {kind: ConfigMap}}]", "remove operation does not apply: doc is missing path: \"/data/a\": missing value"),
-        ("resources: [one.yaml]\npatches: [{patch: '[{op: replace, path: /data, value: 1}]', target: {kind: ConfigMap}}]", "replace operation does not apply: doc is missing key: /data: missing value"),
+        ("resources: [one.yaml]\npatches: [{patch: '[{op: replace, path: /data/a, value: x}]', target: {kind: ConfigMap}}]", "replace operation does not apply: doc is missing path: /data/a: missing value"),
         ("resources: [one.yaml]\nreplicas: [{name: one, count: 1}]", "resource with name one does not match a config with the following GVK [Deployment.[noVer].[noGrp] ReplicationController.[noVer].[noGrp] ReplicaSet.[noVer].[noGrp] StatefulSet.[noVer].[noGrp]]"),
         ("resources: [nameless.yaml]", "accumulating resources: accumulation err='accumulating resources from 'nameless.yaml': missing metadata.name in object {{v1 Pod} {{ } map[] map[]}}': must build at directory: 'nameless.yaml': file is not directory"),
         ("components: [part]", "accumulating components: accumulateDirectory: \"expected kind 'Component' for path 'part' but got 'Kustomization'\""),
@@ -299,6 +299,19 @@ fn mistakes_are_told_in_the_words_of_kustomize() {
         let want = want.replace("MISSING", missing).replace("REMOTE", &remote("github.com/a/b?ref=v1"));
         assert_eq!(built(&files, ".").unwrap_err(), want, "{kustomization}");
     }
+}
+
+/// As in `evanphx/json-patch`, version 4: RFC 6902 wants the field to be there.
+#[test]
+fn a_field_that_is_replaced_need_not_be_there() {
+    let files = [
+        (
+            "kustomization.yaml",
+            "resources: [one.yaml]\npatches: [{patch: '[{op: replace, path: /data, value: {a: x}}]', target: {kind: ConfigMap}}]",
+        ),
+        ("one.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}"),
+    ];
+    assert_eq!(built(&files, ".").expect("it is added")[0]["data"]["a"], "x");
 }
 
 /// Each directory names two others twice, and so on.
