@@ -16,12 +16,14 @@
       new ResizeObserver(() => this.redraw?.(false)).observe(this.stage);
     }
 
-    /** Whose picture it is. A course that has grown is taken again: it may have other nodes, and more to show. */
+    /** Whose picture it is. A course that has grown is taken again: it may have other nodes and actors, and more to show. */
     take(course) {
       this.course = course;
       this.nodes = inOrder(course, this.nodes);
-      const map = new ClusterMap(this.nodes, course.actors, (what) => this.chosen(what));
-      if (this.map?.like !== map.like) {
+      const boxes = [...this.nodes, "", ...course.actors].join();
+      if (this.boxes !== boxes) {
+        this.boxes = boxes;
+        const map = new ClusterMap(this.nodes, course.actors, (what) => this.chosen(what));
         map.element.hidden = Boolean(this.view);
         if (this.map) this.map.element.replaceWith(map.element);
         else this.stage.prepend(map.element);
@@ -80,7 +82,10 @@
 
   /** The nodes in the order in which they were drawn `before`; at first those that have to do with the scene, then the others. */
   function inOrder({ data, actors, states }, before) {
-    if (before) return [...before.filter((node) => data.nodes.includes(node)), ...data.nodes.filter((node) => !before.includes(node))];
+    if (before) {
+      const [now, then] = [new Set(data.nodes), new Set(before)];
+      return [...before.filter((node) => now.has(node)), ...data.nodes.filter((node) => !then.has(node))];
+    }
     const used = new Set(actors.map((actor) => actor.split("/").slice(1).join("/")));
     for (const state of [states[0], states.at(-1)]) for (const object of Object.values(state.objects)) used.add(object.spec?.nodeName);
     return [...data.nodes.filter((node) => used.has(node)), ...data.nodes.filter((node) => !used.has(node))];

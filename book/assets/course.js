@@ -33,7 +33,13 @@
       const name = (place) => data.names[place];
       this.never = data.flights.map(([cause, from, to, what]) => ({ cause, from: name(from), to: name(to), what }));
       this.actors = [...new Set(this.steps.flatMap((step) => [step.from, step.to]))];
-      this.lanes = null;
+      this.made = new Map();
+    }
+
+    /** What `work` makes of all steps: it is done again when there are others. */
+    once(work) {
+      if (!this.made.has(work)) this.made.set(work, work(this));
+      return this.made.get(work);
     }
 
     /** Forgets the steps behind one, by its number. */
@@ -42,7 +48,6 @@
       for (const step of this.steps.slice(count)) this.place.delete(step.number);
       this.steps.length = this.words.length = count;
       this.states.length = Math.min(this.states.length, count + 1);
-      this.lanes = null;
     }
 
     /** What a session's `scene` says of the steps since the last one. */
@@ -140,6 +145,9 @@
     return make("li", { value: number }, make("p", {}, sentence), effects.length ? make("ul", {}, ...effects.map((effect) => make("li", {}, effect))) : null);
   }
 
+  // A course of more steps is begun anew with the last ones, of which a session tells half as many.
+  const KEPT = 3_000;
+
   /** The course of a session, step by step. `ask(line)` gives a promise of the answer to a line. */
   class Followed {
     constructor(ask) {
@@ -149,21 +157,29 @@
     }
 
     /**
-     * Brings the course to where the session stands, which came by the step with this number. Gives that step's number, or
-     * nothing if it was asked again meanwhile.
+     * Brings the course to where the session stands. `stop` is the last one that it came to, null before the first. Gives the stop
+     * where it stands: some commands go on and stop at nothing. Gives nothing if it was asked again meanwhile.
      */
-    async follow(step) {
-      const turn = this.turn = (this.turn || 0) + 1;
-      // What lies before this step may have been drawn, whatever came behind it.
-      this.marks = this.marks.filter((mark) => mark.step <= step);
+    async follow(stop) {
+      const turn = this.turn = (this.turn || 0) + 1, step = stop?.step || 0;
+      // What lies before this step may have been drawn on any course that came there.
+      this.marks = this.course?.steps.length > KEPT ? [] : this.marks.filter((mark) => mark.step <= step);
       const mark = this.marks.at(-1);
       const { value } = await this.ask(mark ? `scene ${mark.step} ${mark.digest}` : "scene");
       if (turn !== this.turn || !value) return undefined;
-      if (value.told.anew) this.marks = [];
+      const { told } = value;
+      if (told.anew) this.marks = [];
       if (this.course) this.course.follow(value);
       else this.course = new Course(value.scene);
-      this.marks.push({ step: value.told.step, digest: value.told.digest });
-      return value.told.step;
+      this.marks.push({ step: told.step, digest: told.digest });
+      if (!told.step || told.step === step) return stop;
+      const shown = await this.ask("show");
+      return turn === this.turn ? shown : undefined;
+    }
+
+    /** What is under way at a stop, as it is drawn. */
+    flights(stop) {
+      return stop ? stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : this.course.never;
     }
   }
 

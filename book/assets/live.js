@@ -121,10 +121,9 @@
 
     /** Draws what is there now. */
     async look() {
-      const came = await this.followed.follow(this.stop?.step || 0);
-      if (came === undefined || this.ended) return;
-      // Some commands go on and stop at nothing.
-      if (came && came !== this.stop?.step) this.arrive(await this.ask("show"));
+      const stop = await this.followed.follow(this.stop);
+      if (stop === undefined || this.ended) return;
+      if (stop !== this.stop) this.arrive(stop);
       const { course } = this.followed, step = course.steps.at(-1);
       this.player.board.take(course);
       this.draw(step && step.number === this.stop?.step);
@@ -134,8 +133,7 @@
     draw(animate) {
       const { course } = this.followed;
       if (!course) return;
-      const flights = this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : course.never;
-      this.player.board.show(course.steps.length, flights, animate);
+      this.player.board.show(course.steps.length, this.followed.flights(this.stop), animate);
     }
 
     /** An object to look at and to edit. What is on its way is delivered; what has arrived says why. */

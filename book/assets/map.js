@@ -26,9 +26,9 @@
       const hub = make("div", { "class": "ks-hub" }, make("div", { "class": "ks-row" }, ...this.hubs),
         several ? make("div", { "class": "ks-row" }, this.box("etcd", "etcd")) : null);
       const own = nodes.length > NODES + 1 ? nodes.slice(0, NODES) : nodes;
-      this.folded = nodes.slice(own.length);
+      this.folded = new Set(nodes.slice(own.length));
       const row = nodes.length ? make("div", { "class": "ks-row ks-nodes" }, ...own.map((node) => this.box(`node/${node}`, node)),
-        this.folded.length ? this.box("more", `${this.folded.length} more nodes`) : null) : "";
+        this.folded.size ? this.box("more", `${this.folded.size} more nodes`) : null) : "";
       // Actors without a box of their own share one.
       this.others = [...new Set(actors.filter((actor) => !this.home(actor)).map((actor) => actor.split("/")[0]))];
       if (this.others.length) {
@@ -36,8 +36,6 @@
         clients.append(this.box("others", this.others.length > 2 ? "others" : this.others.join(", ")));
       }
       this.element.append(clients, hub, row, this.arrows, this.pill);
-      /** Two maps of which this is the same have the same boxes. */
-      this.like = JSON.stringify([nodes, servers, this.others]);
     }
 
     box(name, title) {
@@ -58,7 +56,7 @@
       if (base.endsWith("-controller")) return this.boxes.get("kube-controller-manager");
       if (base === "kube-apiserver" && !this.boxes.has(actor)) return this.boxes.get("kube-apiserver") || this.boxes.get("etcd");
       const node = rest.join("/");
-      return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(this.folded.includes(node) ? "more" : `node/${node}`) || this.boxes.get("others");
+      return this.boxes.get(actor) || this.boxes.get(base) || this.boxes.get(this.folded.has(node) ? "more" : `node/${node}`) || this.boxes.get("others");
     }
 
     /** Shows a state, with those at work and the objects that changed just now marked. */
@@ -104,7 +102,7 @@
 
     /** Of nodes that share a box, how many Pods are on each. */
     counted(pods) {
-      return this.folded.map((node) => [node, pods.filter(({ spec }) => spec?.nodeName === node)]).filter(([, here]) => here.length)
+      return [...this.folded].map((node) => [node, pods.filter(({ spec }) => spec?.nodeName === node)]).filter(([, here]) => here.length)
         .map(([node, here]) => make("p", {}, `${node}: ${here.length} ${here.length === 1 ? "Pod" : "Pods"}, ${here.filter(isReady).length} ready`));
     }
 

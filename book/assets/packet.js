@@ -11,9 +11,10 @@
   const key = ({ machine, pod, device }) => `${machine}|${pod}|${device}`;
   const kernel = (machine) => `${machine}||`;
 
-  /** The devices that packets of a scene meet: each with what it is, and what it hangs on. Made once for a scene. */
-  function plan(course) {
-    if (course.plan) return course.plan;
+  /** The devices that packets of a scene meet: each with what it is, and what it hangs on. */
+  const plan = (course) => course.once(allDevices);
+
+  function allDevices(course) {
     const ways = course.steps.flatMap(({ packet }) => (packet ? [[...packet.by, packet.at]] : []));
     const devices = new Map(), machines = [];
     for (const spot of ways.flat()) {
@@ -34,8 +35,7 @@
       if (uplink) uplink.on = SWITCH;
       devices.set(kernel(machine), { machine, pod: "", device: "", role: "kernel", on: tunnel ? key(tunnel) : uplink && key(uplink) });
     }
-    course.plan = { devices, machines, of };
-    return course.plan;
+    return { devices, machines, of };
   }
 
   /** All that is between two devices, both with it. */

@@ -150,9 +150,10 @@
 
   // ---- over time
 
-  /** How each object of a kind fared: [from, to, what]. Made once for a scene. */
-  function lanes(course) {
-    if (course.lanes) return course.lanes;
+  /** How each object of a kind fared: [from, to, what]. */
+  const lanes = (course) => course.once(allLanes);
+
+  function allLanes(course) {
     const found = new Map();
     const note = (object, json, time) => {
       const kind = object.split(" ")[0];
@@ -171,8 +172,7 @@
       for (const { object } of step.changes) note(object, state.objects[object], step.time);
     });
     const order = (object) => ["Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet", "Node", "Pod"].indexOf(object.split(" ")[0]);
-    course.lanes = [...found].sort(([a], [b]) => order(a) - order(b) || (a < b ? -1 : 1));
-    return course.lanes;
+    return [...found].sort(([a], [b]) => order(a) - order(b) || (a < b ? -1 : 1));
   }
 
   function time(course, at, open) {

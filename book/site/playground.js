@@ -5,8 +5,9 @@
   const { make, yaml, seconds, brief, component, download, picture, sourceOf, Followed, Board, InPage, from, module } = window.Kubestep;
   const by = (id) => document.getElementById(id);
   const FIRST = "deployment", KEPT = "kubestep-playground", KEPT_MAX = 1 << 20;
-  // What a replay needs to be one file: styles, and the player with all that it draws.
-  const STYLES = ["kubestep.css", "playground.css"], SCRIPTS = ["engine.js", "icons.js", "tools.js", "course.js", "map.js", "packet.js", "views.js", "board.js", "picture.js", "predict.js", "player.js"];
+  // A replay is one file: the styles and scripts of this page, and in the place of this script the player.
+  const STYLES = ["kubestep.css", "playground.css"], PLAYER = ["predict.js", "player.js"];
+  const SCRIPTS = [...document.scripts].filter((one) => one !== document.currentScript).map(({ src }) => src.replace(/.*\//, "")).concat(PLAYER);
 
   /** Text to and from what fits into a link. */
   const packed = async (text) => {
@@ -220,10 +221,9 @@
     /** Draws what is there now. */
     async look() {
       const { followed, board } = this;
-      const came = await followed.follow(this.stop?.step || 0);
-      if (came === undefined || followed !== this.followed) return;
-      // Some commands go on and stop at nothing.
-      if (came && came !== this.stop?.step) this.arrive(await this.ask("show"));
+      const stop = await followed.follow(this.stop);
+      if (stop === undefined || followed !== this.followed) return;
+      if (stop !== this.stop) this.arrive(stop);
       board.take(followed.course);
       this.redraw(true);
     }
@@ -231,8 +231,7 @@
     redraw(animate) {
       const { course } = this.followed;
       if (!course) return;
-      const flights = this.stop ? this.stop.pending.filter((one) => !["timer", "clock"].includes(one.from)) : course.never;
-      this.board.show(course.steps.length, flights, animate);
+      this.board.show(course.steps.length, this.followed.flights(this.stop), animate);
     }
 
     inspect(what) {
@@ -417,7 +416,7 @@
       try {
         const [styles, scripts] = await Promise.all([STYLES, SCRIPTS].map((names) => Promise.all(names.map(text))));
         download(`${this.hello.scenario}.html`, page(value.scene, styles.join("\n"), scripts.join("\n")), "text/html");
-        this.say(`The ${value.scene.steps.length} steps so far are saved as one page: ${this.hello.scenario}.html.\n`, "pg-place");
+        this.say(`Steps ${value.scene.steps[0].n} to ${value.scene.steps.at(-1).n} are saved as one page: ${this.hello.scenario}.html.\n`, "pg-place");
       } catch (error) {
         this.say(`The replay cannot be made: ${error.message}.\n`, "pg-error");
       }

@@ -683,14 +683,18 @@ fn of_many_nodes_those_of_the_scene_are_drawn_and_the_others_are_counted() {
           document.body.append(board.stage);
           board.take(course);
           board.show(1, [], false);
+          const count = ({ steps }) => steps.length;
+          window.counted = [course.once(count)];
           course.follow({ told: { after: 1 }, scene: { ...data, names: ['request', 'x', 'kube-apiserver', 'Pod default/b'], steps: [{ n: 2, t: 0, k: 0, f: 1, o: 2, w: 'x', y: 0, x: [[3, 2, [other]]] }] } });
           board.take(course);
           board.show(2, [], false);
+          counted.push(course.once(count));
         })()",
     );
     let boxes =
         page.text("[...board.stage.querySelectorAll('.ks-nodes .ks-box')].map((one) => one.dataset.box).join()");
     assert_eq!(boxes, "node/n17,node/n1,node/n2,node/n3,node/n4,node/n5,more", "the order stays when another is used");
+    assert_eq!(page.eval("counted"), json!([1, 2]), "what was made of one step is made anew of two");
     let more = page.text("board.stage.querySelector('[data-box=more]').textContent");
     assert!(more.starts_with("14 more nodes") && more.ends_with("n9: 1 Pod, 0 ready"), "{more}");
     assert_eq!(page.errors, Vec::<String>::new());

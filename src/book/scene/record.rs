@@ -1,11 +1,9 @@
 //! From a session to a scene.
 
-use std::collections::BTreeSet;
-
 use cluster::scenario::Scenario;
 use debugger::breakpoint::Breakpoints;
 use debugger::facts::Facts;
-use debugger::scene::{Scene, Start, of_step, under_way};
+use debugger::scene::{Scene, Start, of_step};
 use debugger::{Session, StopAt, source};
 use kubestep::cli::sources::Disk;
 
@@ -83,12 +81,7 @@ pub fn record(ask: &Ask) -> Result<Scene, String> {
     if let Some((_, _, condition)) = captions.iter().find(|(_, text, _)| text.is_some()) {
         return Err(format!("no step of this scene is one in which this holds: {condition}"));
     }
-    // What kernels decide is drawn of steps that a packet arrives in or is sent by.
-    let sent: BTreeSet<u64> = scene.steps.iter().filter(|step| step.packet.is_some()).map(|step| step.cause).collect();
-    for step in scene.steps.iter_mut().filter(|step| step.packet.is_none() && !sent.contains(&step.number)) {
-        step.decisions.clear();
-    }
-    scene.under_way = under_way(&session, scene.steps.first().map_or(0, |step| step.number));
+    scene.close(&session);
     Ok(scene)
 }
 

@@ -1,7 +1,7 @@
 //! Watches that clients have open: what they are told, and when they are over.
 //!
-//! A client that asked for bookmarks hears about every minute, and just before the end, how far the watch has come, so that it can go on from
-//! there. Mirrors `storage/cacher`.
+//! A client that asked for bookmarks hears about every minute, and just before the end, how far the watch has come, so that it
+//! can go on from there. Mirrors `storage/cacher`.
 //!
 //! Left out: a watch without `timeoutSeconds` ends after 45 minutes; a real server takes a random time between 30 minutes and an
 //! hour.

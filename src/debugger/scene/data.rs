@@ -12,9 +12,10 @@
 //!             "p": [packet*, spot, [spot it has left by…]], "d": [[table*, decision*]…], "said": [sentence, effect…]}…],
 //!  "flights": [[cause, from*, to*, what]…]}
 //! ```
-//! A spot is a device: `[machine*, Pod*, device*]`, its Pod is `""` in the machine's own namespace. A `patch` is null for an object that is gone, a JSON merge patch, or `[object]` with a whole object. `how` is 0 for a key
-//! that was added, 1 taken, 2 done with, 3 to be added later. What a step is in words (`said`) stands in the course's pages
-//! already, and so does what the author says of it: there it is left out here.
+//! A spot is a device: `[machine*, Pod*, device*]`, its Pod is `""` in the machine's own namespace. A `patch` is null for an
+//! object that is gone, a JSON merge patch, or `[object]` with a whole object. `how` is 0 for a key that was added, 1 taken, 2
+//! done with, 3 to be added later. What a step is in words (`said`) stands in the course's pages already, and so does what the
+//! author says of it: there it is left out here.
 
 use std::collections::BTreeMap;
 

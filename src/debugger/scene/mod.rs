@@ -2,14 +2,14 @@
 //! playground, in a replay that someone saved.
 //!
 //! - A [`Scene`] has what was there before its first [`Step`], and of each step what it changed: objects in etcd, caches,
-//!   work queues, code that waits. [`of_step`], [`Start::of`] and [`under_way`] read them off a session.
+//!   work queues, code that waits. [`Start::of`], [`of_step`] and [`Scene::close`] read them off a
+//!   session.
 //! - [`words`]: a step as sentences. [`data`]: a scene as the JSON that a page draws. [`since()`]: what a page is told that has
 //!   drawn a session as far as an earlier step.
 
 use std::collections::BTreeMap;
 
 use object::patch;
-use serde::Deserialize;
 use serde_json::Value;
 
 pub mod data;
@@ -17,7 +17,8 @@ mod record;
 mod since;
 pub mod words;
 
-pub use record::{of_step, under_way};
+pub use network::kernel::frame::Spot;
+pub use record::of_step;
 pub use since::{Drawn, Told, since};
 
 /// A part of a run.
@@ -85,7 +86,8 @@ pub struct Step {
     pub code: Option<Code>,
     /// The packet that arrives.
     pub packet: Option<Packet>,
-    /// What components said of themselves: who or what has decided (`route`, `nat`, `bridge`), and what.
+    /// What kernels decided about packets: what has decided (`route`, `nat`, `bridge`), and what. Before the scene is closed,
+    /// what any component has said of itself.
     pub decisions: Vec<(&'static str, String)>,
 }
 
@@ -98,17 +100,6 @@ pub struct Packet {
     pub at: Spot,
     /// The devices by which it has left the place before.
     pub by: Vec<Spot>,
-}
-
-/// A device of a machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Spot {
-    /// The machine.
-    pub machine: String,
-    /// In whose namespace: a Pod's `namespace/name`; empty: the machine's own.
-    pub pod: String,
-    /// The device.
-    pub device: String,
 }
 
 /// An object in the store that changed.

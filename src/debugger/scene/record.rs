@@ -1,15 +1,19 @@
 //! From a session to a scene.
 
+use std::any::Any;
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use engine::{Note, Queued, StepId, What};
+use engine::{Note, Pending, Queued, StepId, What};
+use network::kernel::frame::Frame;
 use object::patch::diff_merge;
 use object::{Kind, Object};
 
 use super::super::changes::stored;
 use super::super::facts::Class;
 use super::super::{Session, Stop, describe};
-use super::{After, Cached, Change, Code, Flight, How, Moved, Packet, Start, Step, words};
+use super::{After, Cached, Change, Code, Flight, How, Moved, Packet, Scene, Start, Step, words};
 
 /// Kinds that fill the store and tell nothing.
 const LEFT_OUT: &[Kind] = &[Kind::Event, Kind::Lease, Kind::ServiceAccount];
@@ -127,14 +131,12 @@ pub fn of_step(session: &Session, step: &engine::Step) -> Step {
     out
 }
 
-/// A packet that arrives, with its place in values.
+/// A packet that arrives.
 fn packet(what: &What) -> Option<Packet> {
     let What::Packet { message, .. } = what else { return None };
-    let mut json = message.json();
-    let (what, at, by) = (json["packet"].take(), json["to"].take(), json["by"].take());
-    let read = (serde_json::from_value(what), serde_json::from_value(at), serde_json::from_value(by));
-    let (Ok(what), Ok(at), Ok(by)) = read else { return None };
-    Some(Packet { what, at, by })
+    let message: &dyn Any = &**message;
+    let frame: &Frame = message.downcast_ref()?;
+    Some(Packet { what: frame.packet.to_string(), at: frame.at.clone(), by: frame.by.clone() })
 }
 
 fn change(session: &Session, revision: u64, old: Option<&Object>, new: Option<&Object>) -> Option<Change> {
@@ -178,18 +180,27 @@ fn waits(step: &engine::Step) -> Vec<Code> {
     waits.collect()
 }
 
-/// What was sent in the steps of a scene, the first of which is `first`, and has not arrived.
-pub fn under_way(session: &Session, first: u64) -> Vec<Flight> {
-    let engine = &session.cluster.engine;
-    let pending = engine.pending().filter(|event| !event.background && event.cause >= StepId(first));
-    let timer = |what: &What| matches!(what, What::Wake { .. } | What::Resume { .. });
-    pending
-        .filter(|event| !timer(&event.what))
-        .map(|event| Flight {
+impl Scene {
+    /// The session stands at the last step: keeps what is under way, and of what components said of themselves what kernels
+    /// decided about packets, which are drawn; all else stands in a step's words.
+    pub fn close(&mut self, session: &Session) {
+        let engine = &session.cluster.engine;
+        let first = self.steps.first().map_or(0, |step| step.number);
+        let pending: Vec<&Pending> =
+            engine.pending().filter(|event| !event.background && event.cause >= StepId(first)).collect();
+        let arrived = self.steps.iter().filter(|step| step.packet.is_some()).map(|step| step.cause);
+        let under_way = pending.iter().filter(|event| matches!(event.what, What::Packet { .. }));
+        let senders: BTreeSet<u64> = arrived.chain(under_way.map(|event| event.cause.0)).collect();
+        for step in self.steps.iter_mut().filter(|step| step.packet.is_none() && !senders.contains(&step.number)) {
+            step.decisions.clear();
+        }
+        let timer = |what: &What| matches!(what, What::Wake { .. } | What::Resume { .. });
+        let flights = pending.iter().filter(|event| !timer(&event.what)).map(|event| Flight {
             cause: event.cause.0,
             from: engine.name(event.from).to_owned(),
             to: engine.name(event.to).to_owned(),
             what: describe::headline(engine, event).what,
-        })
-        .collect()
+        });
+        self.under_way = flights.collect();
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::Session;
 use super::data::{self, Words};
-use super::{Scene, Start, of_step, under_way};
+use super::{Scene, Start, of_step};
 
 /// So many steps are told at once. Where more have run, a scene begins so far before the present.
 const TOLD: u64 = 1_500;
@@ -63,15 +63,16 @@ pub fn since(session: &mut Session, drawn: Option<Drawn>) -> (Told, Value) {
     let known = drawn.filter(follows);
     let after = known.map_or(session.begun().max(step.saturating_sub(TOLD)), |drawn| drawn.step);
     let steps = session.history()[after as usize..].iter().filter(|step| !step.event.background);
-    let scene = Scene {
+    let mut scene = Scene {
         scenario: session.scenario().name.clone(),
         title: session.scenario().title.clone(),
         seed: session.scenario().seed,
         nodes: nodes(session),
         start: if known.is_some() { Start::default() } else { Start::of(session, after) },
         steps: steps.map(|step| of_step(session, step)).collect(),
-        under_way: under_way(session, after),
+        ..Scene::default()
     };
+    scene.close(session);
     let told = Told { after, anew: known.is_none(), step, digest: format!("{digest:016x}") };
     (told, data::json(&scene, Words::Within))
 }
@@ -124,6 +125,19 @@ mod tests {
         session.goto(210);
         assert_ne!(then, Start::of(&session, session.history().len() as u64), "something has happened since");
         assert_eq!(then, Start::of(&session, 10));
+    }
+
+    /// Of what components say of themselves a page draws what kernels decide about packets.
+    #[test]
+    fn a_step_without_packets_has_no_decisions() {
+        let decisions = |name: &str| {
+            let mut session = Session::of(Scenario::find(name).unwrap());
+            session.goto(300);
+            let (_, scene) = since(&mut session, None);
+            scene["steps"].as_array().unwrap().iter().filter(|step| !step["d"].is_null()).count()
+        };
+        assert_eq!(decisions("deployment"), 0, "a runtime and its plugins have said much");
+        assert!(decisions("cross-node") > 4);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::netfilter::Packet;
 use engine::Message;
 
 /// A device of a machine, as readers name it: `node-1 cni0`, `eth0 of default/web`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Spot {
     /// The machine.
     pub machine: String,
@@ -17,12 +18,6 @@ pub struct Spot {
     pub pod: String,
     /// The device.
     pub device: String,
-}
-
-impl Spot {
-    fn json(&self) -> Value {
-        json!({"machine": self.machine, "pod": self.pod, "device": self.device})
-    }
 }
 
 impl fmt::Display for Spot {
@@ -62,8 +57,8 @@ impl Message for Frame {
         json!({
             "packet": self.packet.to_string(),
             "at": self.at.to_string(),
-            "to": self.at.json(),
-            "by": self.by.iter().map(Spot::json).collect::<Vec<_>>(),
+            "to": self.at,
+            "by": self.by,
             "nextHop": self.next_hop.to_string(),
             "ttl": self.packet.ttl,
             "tunnel": self.tunnel.map(|(from, to)| format!("{from} > {to}")),
