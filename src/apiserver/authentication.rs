@@ -16,9 +16,8 @@
 //! Mirrors `k8s.io/apiserver/pkg/authentication`: `request/{x509,bearertoken,anonymous,union}` and
 //! `serviceaccount/util.go`.
 //!
-//! Left out: a certificate is what it claims here, and neither it nor a token has a number of its own
-//! (`authentication.kubernetes.io/credential-id`); a token does not say on which node its Pod is. OIDC, bootstrap tokens,
-//! webhooks, the front proxy.
+//! Left out: a certificate is what it claims here, and has no number of its own (`authentication.kubernetes.io/credential-id`).
+//! OIDC, bootstrap tokens, webhooks, the front proxy.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -91,12 +90,18 @@ impl Bearer {
     /// The user who that is, with all that the token says. `agent` is what the client calls itself. Mirrors
     /// `ServiceAccountInfo.UserInfo`.
     pub fn user(&self, agent: &str) -> User {
-        let extra: BTreeMap<String, Vec<String>> = match &self.claims.bounds {
-            Bounds::Time { pod: Some((name, uid)), .. } => {
-                [("pod-name", name), ("pod-uid", uid)].map(|(key, value)| (extra_key(key), vec![value.clone()])).into()
+        let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        if let Bounds::Time { pod, node, id, .. } = &self.claims.bounds {
+            let mut say = |key: &str, value: String| drop(extra.insert(extra_key(key), vec![value]));
+            say("credential-id", format!("JTI={id}"));
+            for (kind, bound) in [("pod", pod), ("node", node)] {
+                let Some((name, uid)) = bound else { continue };
+                say(&format!("{kind}-name"), name.clone());
+                if !uid.is_empty() {
+                    say(&format!("{kind}-uid"), uid.clone());
+                }
             }
-            _ => BTreeMap::new(),
-        };
+        }
         let user = User::service_account(&self.claims.namespace, &self.claims.account, agent);
         User { uid: self.claims.account_uid.clone(), extra, ..user }
     }
@@ -190,7 +195,7 @@ mod tests {
         assert_eq!((refused.code, refused.message.as_str(), refused.details), (401, "Unauthorized", None));
     }
 
-    /// What is bound to a Pod says which; what is not says nothing more than the account.
+    /// What is bound to a Pod says which, and on which node it is; what is not says its number and the account.
     #[test]
     fn a_bearer_is_told_with_its_pod() {
         let object = |kind: &str, name: &str, uid: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "n", "uid": uid}});
@@ -201,6 +206,8 @@ mod tests {
                 issued: Instant(0),
                 expires: Instant(1),
                 pod: pod.map(|(name, uid)| (name.to_owned(), uid.to_owned())),
+                node: pod.map(|_| ("node-1".to_owned(), String::new())),
+                id: "7".to_owned(),
             };
             let claims = Claims { namespace: "n".into(), account: "a".into(), account_uid: "u1".into(), bounds };
             let bearer = Bearer::of(&token::sign(&claims), &["vault".to_owned()], Instant(0), &there)?;
@@ -208,9 +215,10 @@ mod tests {
             assert_eq!(info.uid.as_deref(), Some("u1"));
             Ok::<_, String>(json!(info.extra))
         };
-        let keys = ["pod-name", "pod-uid"].map(extra_key);
-        assert_eq!(extra(Some(("web", "p1"))), Ok(json!({&keys[0]: ["web"], &keys[1]: ["p1"]})));
-        assert_eq!(extra(None), Ok(Value::Null));
+        let [id, node, name, uid] = ["credential-id", "node-name", "pod-name", "pod-uid"].map(extra_key);
+        let all = json!({&id: ["JTI=7"], node: ["node-1"], name: ["web"], uid: ["p1"]});
+        assert_eq!(extra(Some(("web", "p1"))), Ok(all));
+        assert_eq!(extra(None), Ok(json!({id: ["JTI=7"]})));
         let other = "pod UID (p1) does not match service account pod ref claim (p2)";
         assert_eq!(extra(Some(("web", "p2"))), Err(other.to_owned()));
         assert_eq!(extra(Some(("db", "p1"))), Err("service account token has been invalidated".to_owned()));
@@ -226,7 +234,8 @@ mod tests {
         let (issued, expires) = (Instant(1_000_000_000), Instant(601_000_000_000));
         let meant_for = |audience: &str, pod: Option<&str>| {
             let pod = pod.map(|uid| ("web".to_owned(), uid.to_owned()));
-            token::sign(&claims(Bounds::Time { audiences: vec![audience.to_owned()], issued, expires, pod }))
+            let (audiences, id) = (vec![audience.to_owned()], "7".to_owned());
+            token::sign(&claims(Bounds::Time { audiences, issued, expires, pod, node: None, id }))
         };
         let timed = |pod: Option<&str>| meant_for(ISSUER, pod);
         let legacy = token::sign(&claims(Bounds::Secret("s".into())));

@@ -6,8 +6,9 @@ use std::time::Duration;
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use object::pod::assigned_node;
 use object::status::Cause;
-use object::token::{Bounds, Claims, ISSUER, Token};
+use object::token::{self, Bounds, Claims, ISSUER, Token};
 use object::{Kind, Object, Status};
 use wire::{Body, Issued, Response};
 
@@ -31,14 +32,25 @@ impl ApiServer {
             return Err(invalid(problems));
         }
         admission::admit_token(request, &self.store)?;
-        let pod = pod.as_ref().map(|(name, uid)| self.bound_pod(&account, name, uid)).transpose()?;
+        let bound = pod.as_ref().map(|(name, uid)| self.bound_pod(&account, name, uid)).transpose()?;
+        let (pod, node) = bound.map_or((None, None), |(pod, node)| (Some(pod), node));
         let audiences = if audiences.is_empty() { vec![ISSUER.to_owned()] } else { audiences.clone() };
         let expires = handling.now + Duration::from_secs(expiration_seconds.unsigned_abs());
         let claims = Claims {
             namespace: request.namespace.clone(),
             account: request.name.clone(),
             account_uid: account.meta().uid.clone().unwrap_or_default(),
-            bounds: Bounds::Time { audiences: audiences.clone(), issued: handling.now, expires, pod: pod.clone() },
+            bounds: Bounds::Time {
+                audiences: audiences.clone(),
+                issued: handling.now,
+                expires,
+                id: token::number(
+                    &format!("{}/{} {pod:?} {audiences:?}", request.namespace, request.name),
+                    handling.now,
+                ),
+                pod: pod.clone(),
+                node,
+            },
         };
         let bound = pod.map(|(name, uid)| BoundObjectReference {
             api_version: Some("v1".into()),
@@ -62,8 +74,9 @@ impl ApiServer {
         Ok((201, Response::Token(Box::new(Issued { request, token: Token::new(claims) }))))
     }
 
-    /// Name and uid of the Pod with which the token is to end: it must be there, and run as the account.
-    fn bound_pod(&self, account: &Object, name: &str, uid: &str) -> Result<(String, String), Status> {
+    /// Name and uid of the Pod with which the token is to end, and of the node on which it is: the Pod must be there, and run as
+    /// the account. The name of a node that is gone stands without a uid.
+    fn bound_pod(&self, account: &Object, name: &str, uid: &str) -> Result<(Named, Option<Named>), Status> {
         let pod = self.stored(Kind::Pod, account.namespace(), name)?;
         let there = pod.meta().uid.clone().unwrap_or_default();
         if !uid.is_empty() && uid != there {
@@ -81,9 +94,16 @@ impl ApiServer {
                 account.name()
             )));
         }
-        Ok((name.to_owned(), there))
+        let node = assigned_node(pod).map(|node| {
+            let found = self.stored(Kind::Node, "", node).ok();
+            (node.to_owned(), found.and_then(|node| node.meta().uid.clone()).unwrap_or_default())
+        });
+        Ok(((name.to_owned(), there), node))
     }
 }
+
+/// An object's name and uid.
+type Named = (String, String);
 
 /// Mirrors `ValidateTokenRequest`.
 fn validate(seconds: i64) -> Vec<Cause> {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::random::Random;
 use super::time::Instant;
 use super::{base64, sha256};
 
@@ -54,6 +55,10 @@ pub enum Bounds {
         expires: Instant,
         /// With the Pod of this name and uid, if it goes before.
         pod: Option<(String, String)>,
+        /// The name and the uid of the node on which that Pod is. It ends no token.
+        node: Option<(String, String)>,
+        /// The token's own number (`jti`), by which an audit log tells it from others.
+        id: String,
     },
 }
 
@@ -77,6 +82,13 @@ impl Token {
     pub fn text(&self) -> String {
         sign(&self.0)
     }
+}
+
+/// The number of a token that was made at this time for this subject. It is worked out, so that giving out a token changes no
+/// uid that is given later.
+pub fn number(subject: &str, issued: Instant) -> String {
+    let digest = sha256::digest(format!("{subject} {}", issued.0).as_bytes());
+    Random::new(digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))).uid()
 }
 
 /// The token that claims this.
@@ -115,14 +127,16 @@ fn document(claims: &Claims) -> Value {
             "kubernetes.io/serviceaccount/service-account.name": account,
             "kubernetes.io/serviceaccount/service-account.uid": account_uid,
         }),
-        Bounds::Time { audiences, issued, expires, pod } => {
+        Bounds::Time { audiences, issued, expires, pod, node, id } => {
             let mut about = json!({"namespace": namespace, "serviceaccount": {"name": account, "uid": account_uid}});
-            if let Some((name, uid)) = pod {
-                about["pod"] = json!({"name": name, "uid": uid});
+            for (field, bound) in [("pod", pod), ("node", node)] {
+                if let Some((name, uid)) = bound {
+                    about[field] = json!({"name": name, "uid": uid});
+                }
             }
             let second = |at: &Instant| at.timestamp().as_second();
             json!({
-                "aud": audiences, "exp": second(expires), "iat": second(issued), "iss": ISSUER,
+                "aud": audiences, "exp": second(expires), "iat": second(issued), "iss": ISSUER, "jti": id,
                 "kubernetes.io": about, "nbf": second(issued), "sub": subject,
             })
         }
@@ -148,7 +162,14 @@ fn claims_of(document: &Value) -> Option<Claims> {
     let pair = |value: &Value| Some((text(&value["name"])?, text(&value["uid"])?));
     let (account, account_uid) = pair(&about["serviceaccount"])?;
     let audiences = document["aud"].as_array()?.iter().filter_map(text).collect();
-    let bounds = Bounds::Time { audiences, issued: at("iat")?, expires: at("exp")?, pod: pair(&about["pod"]) };
+    let bounds = Bounds::Time {
+        audiences,
+        issued: at("iat")?,
+        expires: at("exp")?,
+        pod: pair(&about["pod"]),
+        node: pair(&about["node"]),
+        id: text(&document["jti"])?,
+    };
     Some(Claims { namespace: text(&about["namespace"])?, account, account_uid, bounds })
 }
 
@@ -173,7 +194,8 @@ mod tests {
 
     fn hour(pod: Option<(String, String)>) -> Bounds {
         let (issued, expires) = (Instant(1_000_000_000), Instant(3_601_000_000_000));
-        Bounds::Time { audiences: vec![ISSUER.into()], issued, expires, pod }
+        let node = pod.as_ref().map(|_| ("node-1".to_owned(), "node-uid".to_owned()));
+        Bounds::Time { audiences: vec![ISSUER.into()], issued, expires, pod, node, id: number("web", issued) }
     }
 
     #[test]
@@ -205,5 +227,7 @@ mod tests {
         assert_eq!(claimed["sub"], "system:serviceaccount:n:a");
         assert_eq!(claimed["exp"].as_i64().unwrap() - claimed["iat"].as_i64().unwrap(), 3600);
         assert_eq!(claimed["kubernetes.io"]["pod"], json!({"name": "web", "uid": "pod-uid"}));
+        assert_eq!(claimed["kubernetes.io"]["node"], json!({"name": "node-1", "uid": "node-uid"}));
+        assert_eq!(claimed["jti"].as_str().map(str::len), Some(36));
     }
 }

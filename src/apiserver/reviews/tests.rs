@@ -252,9 +252,9 @@ fn a_token_says_whose_it_is() {
     let (_, account) = send(&mut server, User::admin(), "POST", "/api/v1/namespaces/n/serviceaccounts", &account);
     let uid = account["metadata"]["uid"].as_str().unwrap_or_default();
     let token = |audience: &str, name: &str, expires: u64| {
-        let pod = None;
         let (issued, expires) = (Instant(1_000_000_000), Instant(expires));
-        let bounds = Bounds::Time { audiences: vec![audience.to_owned()], issued, expires, pod };
+        let (audiences, id) = (vec![audience.to_owned()], "7".to_owned());
+        let bounds = Bounds::Time { audiences, issued, expires, pod: None, node: None, id };
         sign(&Claims { namespace: "n".into(), account: name.into(), account_uid: uid.to_owned(), bounds })
     };
     let late = 600_000_000_000;
@@ -266,7 +266,8 @@ fn a_token_says_whose_it_is() {
         told["status"].clone()
     };
     let groups = ["system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"];
-    let user = json!({"username": "system:serviceaccount:n:web", "uid": uid, "groups": groups});
+    let extra = json!({"authentication.kubernetes.io/credential-id": ["JTI=7"]});
+    let user = json!({"username": "system:serviceaccount:n:web", "uid": uid, "groups": groups, "extra": extra});
     let good = json!({"authenticated": true, "user": user, "audiences": [ISSUER]});
     assert_eq!(ask(token(ISSUER, "web", late), &[]), good);
     assert_eq!(ask(token("vault", "web", late), &["vault", "others"])["audiences"], json!(["vault"]));

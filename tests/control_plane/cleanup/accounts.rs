@@ -87,7 +87,7 @@ fn tokens_are_made_for_whoever_asks() {
     let printed = world.kubectl("create token robot --duration=20m --audience=vault");
     let claims = token::read(printed.trim_end()).expect("it was signed here");
     assert_eq!((claims.namespace.as_str(), claims.account.as_str()), ("default", "robot"));
-    let Bounds::Time { audiences, issued, expires, pod } = claims.bounds else { panic!("it ends") };
+    let Bounds::Time { audiences, issued, expires, pod, .. } = claims.bounds else { panic!("it ends") };
     assert_eq!((audiences, (expires - issued).as_secs(), pod), (vec!["vault".to_owned()], 1200, None));
 
     world.kubectl("run web --image=nginx:1.27");
