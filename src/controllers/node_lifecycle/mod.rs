@@ -16,6 +16,8 @@
 //!
 //! Evicting is somebody else's work: [`super::taint_eviction`] watches the taints.
 //!
+//! A label for the operating system or the architecture is copied to its old beta name ([`Monitor::copy_labels`]).
+//!
 //! # Must hold
 //!
 //! - Times are the controller's own: a node with a wrong clock is not lost. Kept by `any_change_is_a_sign_of_life`
@@ -26,7 +28,7 @@
 //!
 //! # Left out
 //!
-//! Labels copied to their old beta names (`reconcileNodeLabels`); nodes excluded from disruption checks by label.
+//! Nodes excluded from disruption checks by label.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -43,9 +45,11 @@ use object::node::{condition, is_cordoned, taints_of};
 use object::pod::assigned_node;
 use object::time::Instant;
 use object::well_known::{
-    DISK_PRESSURE, MEMORY_PRESSURE, NETWORK_UNAVAILABLE, NOT_READY, PID_PRESSURE, UNREACHABLE, UNSCHEDULABLE,
+    ARCH, DISK_PRESSURE, MEMORY_PRESSURE, NETWORK_UNAVAILABLE, NOT_READY, OS, PID_PRESSURE, UNREACHABLE, UNSCHEDULABLE,
 };
 use object::{Key, Kind, Object, Pod};
+use serde_json::json;
+use wire::Patch;
 
 use super::node_taints::{self, BY_NODE, taint};
 
@@ -163,7 +167,7 @@ impl Controller for Monitor {
                 }
                 // The real one queues every change of every Node, and mostly finds nothing to do.
                 let (add, remove) = no_schedule_difference(node);
-                if !add.is_empty() || !remove.is_empty() {
+                if !add.is_empty() || !remove.is_empty() || !labels_to_copy(node).is_empty() {
                     self.queue.add(change.key());
                 }
             }
@@ -186,7 +190,10 @@ impl Controller for Monitor {
             return Ok(());
         }
         match key.namespace() {
-            "" => self.mirror_conditions(&key).await,
+            "" => {
+                self.mirror_conditions(&key).await?;
+                self.copy_labels(&key).await
+            }
             _ => self.mark_late_pod(&key).await,
         }
     }
@@ -201,6 +208,17 @@ impl Monitor {
             return Ok(());
         }
         node_taints::swap(&self.client, &node, add, &remove).await
+    }
+
+    /// Gives the node the labels that it lacks under their old names. Mirrors `reconcileNodeLabels`.
+    async fn copy_labels(&self, key: &Key) -> Result<(), Error> {
+        let Some(node) = self.nodes.get(key) else { return Ok(()) };
+        let labels = labels_to_copy(&node);
+        if labels.is_empty() {
+            return Ok(());
+        }
+        let patch = Patch::Strategic(json!({"metadata": {"labels": labels}}));
+        Ok(self.client.patch::<Node>("", key.name(), patch).await.map(drop)?)
     }
 
     /// Taints the nodes whose turn it is. Mirrors `doNoExecuteTaintingPass`.
@@ -232,6 +250,17 @@ impl Monitor {
         let now = self.client.now();
         self.state.borrow_mut().zones.get_mut(zone).map(|zone| work(zone, now))
     }
+}
+
+/// The labels that the node lacks under their old names. Mirrors `labelReconcileInfo`.
+fn labels_to_copy(node: &Node) -> BTreeMap<String, String> {
+    let labels = node.metadata.labels.as_ref();
+    let value = |key: &str| labels.and_then(|labels| labels.get(key));
+    let copies = [OS, ARCH].into_iter().filter_map(|key| {
+        let (beta, now) = (format!("beta.{key}"), value(key)?);
+        (value(&beta) != Some(now)).then(|| (beta, now.clone()))
+    });
+    copies.collect()
 }
 
 /// The NoExecute taint that a Ready status asks for, and the one that it rules out.
@@ -290,9 +319,22 @@ fn not_ready(health: &NodeHealth) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn labels_have_their_old_names_too() {
+        let copied = |labels: Value| {
+            let node: Node = serde_json::from_value(json!({"metadata": {"name": "n", "labels": labels}})).unwrap();
+            json!(labels_to_copy(&node))
+        };
+        assert_eq!(copied(json!(null)), json!({}));
+        assert_eq!(copied(json!({OS: "linux", "x": "y"})), json!({"beta.kubernetes.io/os": "linux"}));
+        let other = json!({OS: "linux", "beta.kubernetes.io/os": "windows"});
+        assert_eq!(copied(other), json!({"beta.kubernetes.io/os": "linux"}));
+        assert_eq!(copied(json!({ARCH: "arm64", "beta.kubernetes.io/arch": "arm64"})), json!({}));
+    }
 
     #[test]
     fn taints_say_what_conditions_say() {
