@@ -189,11 +189,13 @@ fn in_version(stored: Kind, other: &Value) -> Value {
     object
 }
 
-/// What a list says of itself.
+/// What a list says of itself; these have a type in Go, which leaves out what is empty.
 fn list_metadata(list: &Value) -> Value {
     let known = ["resourceVersion", "continue", "remainingItemCount"];
     let own = list["metadata"].as_object().into_iter().flatten();
-    own.filter(|(key, _)| known.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone())).collect()
+    own.filter(|(key, value)| known.contains(&key.as_str()) && *value != "")
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 fn other_form(asked: &str, is: &str, kind: Kind, list: &str) -> Status {
@@ -217,7 +219,8 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
             if *revision > 0 {
                 metadata["resourceVersion"] = json!(revision.to_string());
             }
-            if !continue_token.is_empty() {
+            // A list without a type in Go says so even at its end.
+            if !continue_token.is_empty() || has_no_type(request.kind) {
                 metadata["continue"] = json!(continue_token);
             }
             if let Some(remaining) = remaining {
@@ -246,10 +249,15 @@ fn metrics(request: &Request, all: &[Metrics]) -> Value {
     json!({"kind": kind, "apiVersion": metrics::API_VERSION, "metadata": {}, "items": items})
 }
 
+/// Whether a kind has no type in Go: users have defined it.
+fn has_no_type(kind: Kind) -> bool {
+    matches!(kind, Kind::Custom(_)) && !is_served_group(kind.info().group)
+}
+
 /// An object in a list does not repeat its kind, unless it is of a kind that has no type in Go.
 fn item(object: &Object) -> Value {
     let mut value = object.printed();
-    if matches!(object, Object::Custom(_)) && !is_served_group(object.kind().info().group) {
+    if has_no_type(object.kind()) {
         return value;
     }
     if let Some(fields) = value.as_object_mut() {
