@@ -209,7 +209,7 @@ struct StepArguments {
     /// Answer each line with one line of JSON, for editors and other programs: docs/json.md says what is in it.
     #[arg(long)]
     json: bool,
-    /// Use the whole screen: panes for what happened, what is pending, the timeline, code, queues and caches.
+    /// Use the whole screen: panes for a map of the cluster, what happened, what is pending, the timeline, code, queues and caches.
     #[arg(long, conflicts_with = "json")]
     tui: bool,
     /// Before each stop, ask what happens next; the score comes at the end. Some scenarios do: --quiz=false turns it off.

@@ -10,6 +10,7 @@ use debugger::Session;
 use kubestep::cli::tui::app::{App, Pane, Target};
 use kubestep::cli::tui::draw::draw;
 use kubestep::cli::tui::keys::Keys;
+use kubestep::cli::tui::panes;
 use kubestep_tests::project::{command, program};
 use kubestep_tests::skip;
 use object::random::Random;
@@ -234,6 +235,43 @@ fn any_size_is_drawn() {
         press(&mut app, [KeyCode::PageDown, KeyCode::Tab, KeyCode::F(1), KeyCode::Esc][random.below(4) as usize]);
         screen(&mut app, width, height);
         mouse(&mut app, MouseEventKind::ScrollDown, random.below(300) as u16, random.below(100) as u16);
+    }
+}
+
+/// Who sent and got the last message has heavy frames, the message stands between the boxes, and what it wrote is marked.
+#[test]
+fn the_map_shows_where_a_message_goes() {
+    let at = |scenario: &str, lines: &[&str]| {
+        let session = Session::of(Scenario::find(scenario).expect("it is shipped"));
+        let mut app = App::new(Stepper::new(session, false), "");
+        console::set_colors_enabled(false);
+        lines.iter().for_each(|line| type_line(&mut app, line));
+        app
+    };
+    let map = |app: &App, width: usize| -> Vec<String> {
+        panes::map(&app.stepper.session, width).into_iter().map(|row| row.text).collect()
+    };
+    let has = |app: &App, wanted: &[&str]| {
+        let map = map(app, 80).join("\n");
+        wanted.iter().for_each(|wanted| assert!(map.contains(wanted), "{wanted}:\n{map}"));
+    };
+    let created = at("deployment", &["break create deployments request", "continue"]);
+    has(
+        &created,
+        &["┏ user ━", "▼ create deployments default/web", "┏ kube-apiserver and etcd ━", "┌ kube-scheduler ─"],
+    );
+    has(&created, &["▸Deployment web 0/2 ready", "✓ authorization", "✓ answer                 201 to user/kubectl"]);
+    let bound = at("deployment", &["break create pods/binding request", "continue", "continue"]);
+    has(&bound, &["┏ kube-scheduler ━", "│▸○ web-"]);
+    // Two API servers share etcd.
+    let servers = at("api-servers", &["step 40"]);
+    has(&servers, &["┏ kube-apiserver/1 ━", "┌ kube-apiserver/2 ─", "┏ etcd ━", "▲ MODIFIED StatefulSet default/db"]);
+    let packet = at("cross-node", &["break packet", "continue", "continue", "continue", "continue", "continue"]);
+    has(&packet, &["── packet ──", "● eth0", "Pod default/client", "◆ "]);
+    for width in 10..130 {
+        for row in [&created, &servers, &packet].into_iter().flat_map(|app| map(app, width)) {
+            assert!(console::measure_text_width(&row) <= width, "{width}: {row:?}");
+        }
     }
 }
 

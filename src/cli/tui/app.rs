@@ -33,12 +33,22 @@ pub enum Pane {
     Output,
     /// What the cluster has, as it is now.
     Objects,
+    /// The cluster as a picture, and the last step from nearer by.
+    Map,
 }
 
 impl Pane {
     /// All, in the order in which Tab goes through them.
-    pub const ALL: [Pane; 7] =
-        [Pane::Stop, Pane::Pending, Pane::Timeline, Pane::Source, Pane::Beliefs, Pane::Output, Pane::Objects];
+    pub const ALL: [Pane; 8] = [
+        Pane::Stop,
+        Pane::Pending,
+        Pane::Timeline,
+        Pane::Map,
+        Pane::Source,
+        Pane::Beliefs,
+        Pane::Output,
+        Pane::Objects,
+    ];
 }
 
 /// So many lines of output are kept.
@@ -212,6 +222,7 @@ impl App {
                 Pane::Beliefs => panes::beliefs(&mut self.stepper, width),
                 Pane::Output => panes::output(&self.output, width),
                 Pane::Objects => panes::objects(&mut self.stepper, width),
+                Pane::Map => panes::map(&self.stepper.session, width),
             };
             let first = if matches!(pane, Pane::Output | Pane::Timeline) { usize::MAX } else { 0 };
             self.scroll.insert(pane, first);

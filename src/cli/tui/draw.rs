@@ -17,7 +17,7 @@ use super::app::{App, Pane, Target};
 const SMALLEST: (u16, u16) = (80, 24);
 /// The column of the menu at which it says what a command does, unless that is written in more.
 const USAGE: usize = 24;
-/// On so many lines there are four of them, one below the other.
+/// From so many lines on there is room for the map.
 const HIGH: u16 = 34;
 /// From so many columns on there are three of panes instead of two.
 const WIDE: u16 = 150;
@@ -78,20 +78,25 @@ fn places(body: Rect, focus: Pane) -> Vec<(Pane, Rect)> {
         let areas = Layout::vertical(parts.iter().map(|(_, part)| Constraint::Fill(*part))).split(area);
         parts.iter().zip(areas.iter()).map(|((pane, _), area)| (*pane, *area)).collect::<Vec<_>>()
     };
+    // No screen has room for all of them at once; Tab shows the others.
+    let shown = |usual: Pane, others: &[Pane]| if others.contains(&focus) { focus } else { usual };
     if body.width >= WIDE {
         let [left, middle, right] = Layout::horizontal([Constraint::Fill(1); 3]).areas(body);
+        let last = shown(Pane::Beliefs, &[Pane::Objects]);
         let mut places = split(left, &[(Pane::Timeline, 3), (Pane::Pending, 2)]);
-        places.extend(split(middle, &[(Pane::Stop, 3), (Pane::Source, 2), (Pane::Objects, 2)]));
-        places.extend(split(right, &[(Pane::Output, 3), (Pane::Beliefs, 2)]));
+        places.extend(split(middle, &[(Pane::Map, 5), (Pane::Source, 3), (last, 3)]));
+        places.extend(split(right, &[(Pane::Stop, 3), (Pane::Output, 3)]));
         return places;
     }
     let [left, right] = Layout::horizontal([Constraint::Fill(1); 2]).areas(body);
-    // A small screen has no room for all of them at once; Tab and Ctrl-Z show the others.
-    let below = if focus == Pane::Objects { Pane::Objects } else { Pane::Beliefs };
-    let mut places = match body.height >= HIGH {
-        true => split(left, &[(Pane::Timeline, 4), (Pane::Pending, 3), (Pane::Beliefs, 3), (Pane::Objects, 3)]),
-        false => split(left, &[(Pane::Timeline, 4), (Pane::Pending, 3), (below, 3)]),
-    };
+    if body.height >= HIGH {
+        let first = shown(Pane::Map, &[Pane::Objects]);
+        let mut places = split(left, &[(first, 15), (Pane::Timeline, 10), (Pane::Pending, 7)]);
+        places.extend(split(right, &[(Pane::Stop, 4), (Pane::Source, 3), (Pane::Beliefs, 3), (Pane::Output, 3)]));
+        return places;
+    }
+    let last = shown(Pane::Beliefs, &[Pane::Map, Pane::Objects]);
+    let mut places = split(left, &[(Pane::Timeline, 4), (Pane::Pending, 3), (last, 3)]);
     places.extend(split(right, &[(Pane::Stop, 4), (Pane::Source, 3), (Pane::Output, 3)]));
     places
 }
@@ -105,6 +110,7 @@ fn name(pane: Pane) -> &'static str {
         Pane::Beliefs => "queues and caches",
         Pane::Objects => "objects",
         Pane::Output => "output",
+        Pane::Map => "map",
     }
 }
 

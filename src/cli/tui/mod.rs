@@ -3,6 +3,7 @@
 //! - [`app`]: what is on the screen and what keys and clicks do to it; it knows no terminal.
 //! - [`keys`]: which keys are commands, and the user's file that says so.
 //! - [`panes`]: what stands in each pane. Every fact of a stop comes from the same value as at the prompt.
+//! - [`map`]: the cluster as a picture in characters; [`near`]: the last step from nearer by.
 //! - [`draw`]: where the panes are, from 80 columns by 24 lines up. [`ansi`]: their colours, which are the prompt's.
 //! - [`screen`]: the terminal itself, also while a long move is under way.
 //! - [`guard`]: the terminal is given back as it was, also after a panic
@@ -27,6 +28,8 @@ pub mod app;
 pub mod draw;
 pub mod guard;
 pub mod keys;
+pub mod map;
+pub mod near;
 pub mod panes;
 pub mod screen;
 

@@ -6,11 +6,13 @@ use console::{Style, truncate_str};
 
 use debugger::stop::{Change, How, Why};
 use debugger::timeline::{self, About};
-use debugger::{Session, Stop, describe, source};
+use debugger::{Session, Stop, describe, scene, source};
 use engine::Pending;
 use object::time::Instant;
 use stepper::view::{self, View};
 use stepper::{Stepper, palette, sequence, wrap};
+
+use super::{map, near};
 
 /// So many messages of the past are drawn.
 const MESSAGES: usize = 200;
@@ -43,7 +45,7 @@ impl Row {
     }
 
     /// In as many lines of `width` columns as it takes; those after the first stand in by two.
-    fn wrapped(self, width: usize) -> Vec<Row> {
+    pub fn wrapped(self, width: usize) -> Vec<Row> {
         let command = self.command;
         wrap::hanging(&self.text, width).into_iter().map(|text| Row { text, command: command.clone() }).collect()
     }
@@ -186,6 +188,16 @@ pub fn objects(stepper: &mut Stepper, width: usize) -> Vec<Row> {
     if rows.is_empty() {
         rows.push(Row::styled(palette::label(), "nothing is there yet"));
     }
+    rows
+}
+
+/// The cluster as a picture, and the last step from nearer by.
+pub fn map(session: &Session, width: usize) -> Vec<Row> {
+    let now = scene::Start::of(session, session.history().len() as u64);
+    let step = session.current().map(|step| scene::of_step(session, step));
+    let nodes = scene::nodes(session);
+    let mut rows = map::draw(session, &now, step.as_ref(), &nodes, width);
+    rows.extend(step.iter().flat_map(|step| near::draw(session, &now, step, &nodes, width)));
     rows
 }
 

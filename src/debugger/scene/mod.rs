@@ -19,7 +19,7 @@ pub mod words;
 
 pub use network::kernel::frame::Spot;
 pub use record::of_step;
-pub use since::{Drawn, Told, since};
+pub use since::{Drawn, Told, nodes, since};
 
 /// A part of a run.
 #[derive(Clone, Debug, Default)]

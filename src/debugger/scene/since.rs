@@ -78,7 +78,7 @@ pub fn since(session: &mut Session, drawn: Option<Drawn>) -> (Told, Value) {
 }
 
 /// The nodes that there are, by name.
-fn nodes(session: &Session) -> Vec<String> {
+pub fn nodes(session: &Session) -> Vec<String> {
     let store = &session.cluster.engine.server.api.store;
     store.prefix("/registry/minions/").map(|(_, entry)| entry.value.name().to_owned()).collect()
 }
