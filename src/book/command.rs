@@ -1,6 +1,7 @@
 //! `kubestep book`: builds the course, serves it, opens it; and its part in a stock `mdbook build`.
 
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -10,10 +11,10 @@ use anyhow::{Context, anyhow, ensure};
 use crate::build;
 use crate::mdbook::{Plugin, speak};
 use crate::serve::watch::{Built, Watch};
-use crate::serve::{self, Site, token};
+use crate::serve::{self, Site};
 use crate::site;
 use kubestep::cli::course::{Arguments, Course, Question};
-use kubestep::cli::out;
+use kubestep::cli::{out, port};
 use lab::plug;
 
 /// What the program does when it is asked for the course.
@@ -37,7 +38,8 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
     let dest = arguments.dest.clone().unwrap_or_else(|| root.join("../target/book"));
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
     // Whether anybody can be served is known before the work is done.
-    let listener = (!arguments.build_only).then(|| serve::bind(arguments.port)).transpose()?;
+    let bind = || port::bind(Ipv4Addr::LOCALHOST, arguments.port, "another `kubestep book`");
+    let listener = (!arguments.build_only).then(bind).transpose()?;
     let project = root.join("..");
     let watch = Watch::over(["book", "src", "scenarios"].map(|folder| project.join(folder)).to_vec());
     let pages = move |root: &Path, dest: &Path, program: &Path| match &module {
@@ -51,7 +53,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
         return Ok(());
     };
     let (address, built) = (listener.local_addr()?.to_string(), Arc::new(Built::default()));
-    let token = token::new();
+    let token = port::secret();
     let url = serve::address_with_token(&address, &token);
     let words =
         "It is for this machine alone; a browser that has opened this address can run live sessions. Ctrl-C ends it.";

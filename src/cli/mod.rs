@@ -46,6 +46,7 @@ pub mod out;
 pub mod outside;
 pub mod pack;
 mod pager;
+pub mod port;
 pub mod progress;
 pub mod prompt;
 pub mod regrade;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use stepper::{Clock, Stepper};
 
 use super::elsewhere::{self, Program};
@@ -26,8 +26,8 @@ const SIGNALS: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
     /// How time passes: with the clock on the wall, not until you step, or as fast as possible.
-    #[arg(long, value_enum)]
-    pub clock: Option<Time>,
+    #[arg(long, value_name = "CLOCK", value_parser = clock())]
+    pub clock: Option<Clock>,
     /// How many times faster than the clock on the wall; 1 unless given.
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     pub speed: Option<f64>,
@@ -79,25 +79,10 @@ pub(super) fn elsewhere() -> anyhow::Result<()> {
     elsewhere::become_program(&Program { package: "kubestep-serve", folder: "src/serve", what })
 }
 
-/// A clock as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Time {
-    /// Virtual time follows the clock on the wall.
-    Running,
-    /// Time stands until the user steps.
-    Stepped,
-    /// Each request is answered, and all that follows happens, at once.
-    Fast,
-}
-
-impl From<Time> for Clock {
-    fn from(time: Time) -> Clock {
-        match time {
-            Time::Running => Clock::Running,
-            Time::Stepped => Clock::Stepped,
-            Time::Fast => Clock::Fast,
-        }
-    }
+/// A clock by its name on the command line.
+fn clock() -> impl TypedValueParser<Value = Clock> {
+    let names = Clock::ALL.map(|(name, _, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(names).try_map(|name| Clock::parse(&name).ok_or("it is no clock"))
 }
 
 /// A factor between a thousandth and a thousand.

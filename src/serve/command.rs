@@ -1,13 +1,12 @@
 //! How the front end is opened for a session.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use kubestep::cli::journal;
 use kubestep::cli::serve::{Arguments, Clients, PORT};
+use kubestep::cli::{journal, port};
 use stepper::{Clock, Stepper};
 
 use super::reception::Reception;
@@ -23,7 +22,7 @@ pub fn open(arguments: &Arguments, clock: Clock, stepper: &mut Stepper) -> anyho
     let more = arguments.users.iter().map(|text| KnownUser::parse(text)).collect::<Result<Vec<_>, _>>();
     let more = more.map_err(|error| anyhow!(error))?;
     let host = arguments.listen.unwrap_or(Ipv4Addr::LOCALHOST);
-    let listener = bind(host, arguments.port.unwrap_or(PORT))?;
+    let listener = port::bind(host, arguments.port.unwrap_or(PORT), "another cluster")?;
     let address = SocketAddr::from((reached_at(host), listener.local_addr()?.port())).to_string();
     let users: Vec<KnownUser> = [KnownUser::admin()].into_iter().chain(more).collect();
     let tls = arguments.tls.then(|| Tls::new(names(host), &users)).transpose()?;
@@ -47,7 +46,7 @@ pub fn open(arguments: &Arguments, clock: Clock, stepper: &mut Stepper) -> anyho
         greeting += &format!("  export KUBECONFIG={}{as_whom}\n", path.display());
     }
     greeting += "  kubectl get nodes\n";
-    stepper.clock = Some(arguments.clock.map_or(clock, Clock::from));
+    stepper.clock = Some(arguments.clock.unwrap_or(clock));
     if stepper.clock == Some(Clock::Stepped) {
         greeting += "Time stands: clients wait until you step. go lets time run.\n";
     }
@@ -78,18 +77,6 @@ fn names(host: Ipv4Addr) -> Vec<String> {
         names.push(reached_at(host).to_string());
     }
     names
-}
-
-/// Takes a port of this machine's own.
-pub(super) fn bind(host: Ipv4Addr, port: u16) -> anyhow::Result<TcpListener> {
-    TcpListener::bind((host, port)).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrNotAvailable => anyhow!("{host} is no address of this machine; 0.0.0.0 is every one"),
-        io::ErrorKind::AddrInUse => {
-            anyhow!("port {port} of {host} is taken, perhaps by another cluster; --port 0 finds a free one")
-        }
-        io::ErrorKind::PermissionDenied => anyhow!("port {port} is not yours to use; take one above 1023"),
-        _ => anyhow!("{host}:{port}: {error}"),
-    })
 }
 
 /// The user's own folder for kubeconfigs.

@@ -17,6 +17,7 @@ use debugger::properties::Property;
 use debugger::{Advance, Choice, Session, StopAt, file};
 use engine::{EventId, Pending, What};
 use kubestep::cli::outside::{Broken, Outside};
+use kubestep::cli::port;
 use kubestep::cli::serve::Clients;
 use kubestep::cli::signals::Signals;
 use stepper::{Clock, Stepper};
@@ -24,7 +25,7 @@ use stepper::{Clock, Stepper};
 use super::program::{Printed, Program, wall};
 use super::reception::Reception;
 use super::users::KnownUser;
-use super::{command, front, kubeconfig};
+use super::{front, kubeconfig};
 
 /// What is due within so much virtual time comes at once: messages take less, timers more.
 const SOON: Duration = Duration::from_millis(200);
@@ -115,7 +116,7 @@ struct Trial<'a> {
 /// # Errors
 /// The command sends nothing, or ends by itself although nothing is broken.
 pub fn run(outside: &Outside, schedule: &Schedule, folder: &Path, until: &Until) -> anyhow::Result<Option<Outcome>> {
-    let (listener, user) = (command::bind(Ipv4Addr::LOCALHOST, 0)?, KnownUser::admin());
+    let (listener, user) = (port::bind(Ipv4Addr::LOCALHOST, 0, "another cluster")?, KnownUser::admin());
     let address = listener.local_addr()?.to_string();
     let sockets = front::open(listener, vec![user.clone()], None).context("sockets cannot be served")?;
     let path = folder.join(format!("kubeconfig-{}", address.rsplit(':').next().unwrap_or_default()));

@@ -3,9 +3,8 @@
 //! kubectl and Helm send no token over plain HTTP, but they accept a path as part of the server's address. So each kubeconfig
 //! has an address of its own, which cannot be guessed, and which stands for one user.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-
 use cluster::clients::Identity;
+use kubestep::cli::port;
 
 /// What stands before the secret.
 const PREFIX: &str = "/s/";
@@ -52,13 +51,13 @@ impl KnownUser {
         if name.is_empty() || name.ends_with(':') || groups.iter().any(String::is_empty) {
             return Err(format!("{text:?} is no user; write NAME or NAME:GROUP, as in jane:developers"));
         }
-        Ok(KnownUser { identity: Identity { name, groups }, secret: secret() })
+        Ok(KnownUser { identity: Identity { name, groups }, secret: port::secret() })
     }
 
     /// The administrator whom kubeadm makes.
     pub fn admin() -> KnownUser {
         let identity = Identity { name: "kubernetes-admin".to_owned(), groups: vec!["system:masters".to_owned()] };
-        KnownUser { identity, secret: secret() }
+        KnownUser { identity, secret: port::secret() }
     }
 
     /// The path by which this user comes.
@@ -79,11 +78,6 @@ pub fn comes<'a>(users: &'a [KnownUser], target: &'a str) -> Comes<'a> {
 /// Compares all of both, so that the time it takes says nothing.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
-}
-
-/// A word that cannot be guessed. The standard library seeds its hash tables from the system's randomness.
-fn secret() -> String {
-    (0..2).map(|_| format!("{:016x}", RandomState::new().build_hasher().finish())).collect()
 }
 
 #[cfg(test)]

@@ -11,17 +11,21 @@ pub enum Clock {
     Fast,
 }
 
-/// Each with its name.
-const NAMES: [(&str, Clock); 3] = [("running", Clock::Running), ("stepped", Clock::Stepped), ("fast", Clock::Fast)];
-
 impl Clock {
+    /// Each with its name, and what it does.
+    pub const ALL: [(&str, Clock, &str); 3] = [
+        ("running", Clock::Running, "Virtual time follows the clock on the wall"),
+        ("stepped", Clock::Stepped, "Time stands until the user steps"),
+        ("fast", Clock::Fast, "Each request is answered, and all that follows happens, at once"),
+    ];
+
     /// The clock of this name.
     pub fn parse(name: &str) -> Option<Clock> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|(_, clock)| *clock)
+        Clock::ALL.iter().find(|(known, ..)| *known == name).map(|(_, clock, _)| *clock)
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(_, clock)| *clock == self).map_or("", |(name, _)| name)
+        Clock::ALL.iter().find(|(_, clock, _)| *clock == self).map_or("", |(name, ..)| name)
     }
 }

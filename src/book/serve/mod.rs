@@ -15,7 +15,7 @@
 //! Left out: HTTP/1.1's kept connections, ranges and caches: every request has a connection of its own. TLS.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,7 +26,6 @@ use tokio::net::TcpStream;
 pub mod http;
 pub mod live;
 pub mod pages;
-pub mod token;
 pub mod watch;
 
 use http::{Answer, Head, Status};
@@ -48,24 +47,6 @@ pub struct Site {
     pub address: String,
     /// Which build of the pages this is.
     pub built: Arc<Built>,
-}
-
-/// Takes a port of this machine's own.
-///
-/// # Errors
-/// Says what to do if somebody else has it.
-pub fn bind(port: u16) -> anyhow::Result<TcpListener> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            anyhow::anyhow!(
-                "port {port} of 127.0.0.1 is taken, perhaps by another `kubestep book`; --port 0 finds a free one"
-            )
-        }
-        io::ErrorKind::PermissionDenied => {
-            anyhow::anyhow!("port {port} needs more rights than yours; take one above 1023")
-        }
-        _ => anyhow::anyhow!("127.0.0.1:{port}: {error}"),
-    })
 }
 
 /// Serves until the program is ended.
