@@ -18,13 +18,13 @@
       this.element = make("div", { "class": "ks-map" });
       const clients = make("div", { "class": "ks-row ks-clients" }, this.box("user", "user"),
         this.box("kube-controller-manager", "kube-controller-manager"), this.box("kube-scheduler", "kube-scheduler"));
-      // Several API servers share the etcd below them.
+      // Several API servers share the etcd between them: so no arrow of theirs crosses it.
       const servers = [...new Set(actors.filter((actor) => actor.startsWith("kube-apiserver/")))].sort();
       const several = servers.length > 1;
       this.hubs = several ? servers.map((name) => this.box(name, name)) : [this.box("kube-apiserver", "kube-apiserver and etcd")];
       this.keeper = several ? "etcd" : "kube-apiserver";
-      const hub = make("div", { "class": "ks-hub" }, make("div", { "class": "ks-row" }, ...this.hubs),
-        several ? make("div", { "class": "ks-row" }, this.box("etcd", "etcd")) : null);
+      const half = Math.ceil(this.hubs.length / 2), etcd = several ? [this.box("etcd", "etcd")] : [];
+      const hub = make("div", { "class": "ks-row" }, ...this.hubs.slice(0, half), ...etcd, ...this.hubs.slice(half));
       const own = nodes.length > NODES + 1 ? nodes.slice(0, NODES) : nodes;
       this.folded = new Set(nodes.slice(own.length));
       const row = nodes.length ? make("div", { "class": "ks-row ks-nodes" }, ...own.map((node) => this.box(`node/${node}`, node)),
@@ -142,6 +142,9 @@
         if (!a || !b || a === b) return null;
         const from = centre(a), to = centre(b), isHub = (box) => this.hubs.includes(box.element);
         if (this.hubs.length === 1 && isHub(a) !== isHub(b)) return upright(from, to, isHub(b));
+        // From row to row between the rows: no box of either is crossed.
+        const low = from.y < to.y ? 1 : -1;
+        if (Math.abs(from.y - to.y) > from.h + to.h) return [{ x: from.x, y: from.y + low * from.h }, { x: to.x, y: to.y - low * to.h }];
         return [edge(from, to), edge(to, from)];
       };
       const drawn = [];
