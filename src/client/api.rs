@@ -46,7 +46,7 @@ impl Client {
         self
     }
 
-    /// The same, within the same limit, asking as somebody else.
+    /// The same, within the same limit, with requests of another user.
     pub fn acting_as(mut self, user: User) -> Client {
         self.user = Rc::new(user);
         self
@@ -137,7 +137,7 @@ impl Client {
         self.object_call(self.parts::<T>(Verb::Patch, namespace, name, Body::Patch(patch)))
     }
 
-    /// Server-side apply of what `manager` wants of an object, whoever managed that before.
+    /// Server-side apply of what `manager` wants of an object, even where another manager holds the fields.
     #[track_caller]
     pub fn apply<T: Resource>(&self, namespace: &str, name: &str, wanted: Value, manager: &str) -> Call<Arc<T>> {
         let mut request = self.parts::<T>(Verb::Patch, namespace, name, Body::Patch(Patch::Apply(wanted)));

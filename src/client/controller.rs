@@ -26,7 +26,7 @@ pub trait Controller: Boxed {
         Self: Sized;
 }
 
-/// A reconcile of a controller of whatever type. A `dyn Controller` has it; nobody writes one.
+/// A reconcile of a controller of any type. Every `dyn Controller` has it; there is no need to implement it.
 pub trait Boxed {
     /// [`Controller::reconcile`] as a future that keeps the controller.
     fn reconcile_boxed(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>>;
@@ -47,7 +47,7 @@ pub enum Error {
     /// Anything else, as a sentence.
     #[error("{0}")]
     Other(String),
-    /// It is as it was the last time, and only somebody outside can change that: the next tries are background traffic.
+    /// It is as it was the last time, and only another client can change that: the next tries are background traffic.
     #[error("{0}")]
     Unchanged(String),
 }

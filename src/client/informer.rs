@@ -160,7 +160,7 @@ impl Informer {
         &self.reads
     }
 
-    /// The cached objects of a namespace, in key order, of whatever type.
+    /// The cached objects of a namespace, in key order, of any type.
     pub fn in_namespace(&self, namespace: &str) -> Vec<Object> {
         let cache = self.cache.borrow();
         let objects: Vec<Object> = cache.in_namespace(namespace).cloned().collect();
@@ -237,7 +237,7 @@ impl Informer {
             WatchEvent::Error(error) => {
                 self.reflector.set(Reflector::Idle);
                 // What is missing since a watch was lost is still to come. Only a server that is gone is asked again and
-                // again, which nobody waits for.
+                // again: this is background traffic.
                 let key = wake_key(self.selection.kind);
                 let gone = filling && error.reason() != Reason::Expired;
                 let wake = if gone { Hub::wake_background } else { Hub::wake };

@@ -6,7 +6,7 @@
 //! it. A leader that cannot write for ten seconds ends: so it has stopped before another begins.
 //!
 //! Must hold:
-//! - Nobody compares the time in the Lease with a clock of their own, so clocks may differ by any amount. Kept by
+//! - No candidate compares the time in the Lease with its own clock, so clocks may differ by any amount. Kept by
 //!   `the_standby_takes_over_when_the_leader_has_stopped`.
 //!
 //! What the ten and the fifteen seconds rest on is that clocks run equally fast, and that a process which is late notices
@@ -68,7 +68,7 @@ pub struct Elected {
     name: Rc<str>,
     worker: Rc<dyn Actor>,
     election: Rc<Election>,
-    /// Ends the process; somebody starts it anew.
+    /// Ends the process; it is then started again.
     end: Rc<dyn Fn()>,
 }
 
@@ -277,7 +277,7 @@ impl Election {
     }
 }
 
-/// Who holds a Lease; empty: nobody.
+/// The holder of a Lease; empty: none.
 pub fn holder(lease: &Lease) -> &str {
     lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default()
 }

@@ -20,7 +20,7 @@ pub const READY: &str = "ready";
 const BASE_DELAY: Duration = Duration::from_millis(5);
 const MAX_DELAY: Duration = Duration::from_secs(1000);
 
-/// Which delayed key is ready, and of which queue.
+/// The delayed key that is ready, and its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready<'a> {
     /// The queue's name, which is one word.

@@ -26,7 +26,7 @@ use super::correlator::Correlator;
 pub enum EventType {
     /// It is.
     Normal,
-    /// Somebody should look.
+    /// A user should look.
     Warning,
 }
 
@@ -42,7 +42,7 @@ impl EventType {
 /// Less than any message takes, so that names follow the order of what happened.
 const AHEAD_MAX: u64 = 4096;
 
-/// How often an Event is sent that nobody answers. `maxTriesPerEvent`.
+/// How often an Event is sent while no server answers. `maxTriesPerEvent`.
 const TRIES_MAX: u32 = 12;
 /// The pause before each further try; the first is a random part of it, so that not all clients come back at once.
 /// `defaultSleepDuration`.
@@ -146,7 +146,7 @@ impl Recorder {
         self.send_soon(reference_to(object), annotations, type_, reason, message.into());
     }
 
-    /// Tells something of whatever `involved` names.
+    /// Records an Event about the object that `involved` names.
     pub fn event_about(&self, involved: ObjectReference, type_: EventType, reason: &str, message: String) {
         self.send_soon(involved, None, type_, reason, message);
     }

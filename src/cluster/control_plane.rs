@@ -1,4 +1,4 @@
-//! The control plane's processes: one of each, or several of which one leads.
+//! The control plane's processes: one of each, or several with one leader.
 //!
 //! Left out: unless a scenario asks for it, the one controller manager and the one scheduler run as with
 //! `--leader-elect=false`: three background events every two seconds are spared. The recordings' own leases are not in
@@ -41,7 +41,7 @@ impl Cluster {
         if component == MANAGER { self.config.managers } else { self.config.schedulers }
     }
 
-    /// The API server finds at their ports which components run: it asks only when somebody asks it.
+    /// The API server finds at their ports which components run: it asks only when a client asks it.
     pub(super) fn tell_api_server(&mut self) {
         for component in [MANAGER, SCHEDULER] {
             let runs = self.processes_of(component).iter().any(|name| self.engine.find(name).is_some());

@@ -18,7 +18,7 @@ use object::{Kind, Status};
 
 /// The machine outside the cluster.
 const OUTSIDE: &str = "outside";
-/// What is said of a Service that nobody makes rules for.
+/// What is said of a Service without rules on any node.
 const NO_PROXY: &str = "no kube-proxy runs in this cluster: a Service's address leads nowhere";
 
 /// Runs `curl`, `ping` or `nslookup` from a Pod, a node or outside. Returns the exit code.

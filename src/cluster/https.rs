@@ -1,4 +1,4 @@
-//! The API server's port: `https://172.18.0.2:6443`, for whoever comes by the network, such as a program in a Pod.
+//! The API server's port: `https://172.18.0.2:6443`, for clients that come by the network, such as a program in a Pod.
 //!
 //! Components and kubectl are connected to the API server as the engine connects them. Here is the other way in: a TCP
 //! connection to the control plane's machine, or to the Service `kubernetes`, which leads there; TLS; and a request in HTTP,

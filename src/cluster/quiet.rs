@@ -1,17 +1,17 @@
-//! When a cluster is quiet: nothing is left to do, and nothing comes of what never stops.
+//! When a cluster is quiet: nothing is left to do, and nothing will result from the traffic that never stops.
 //!
-//! Heartbeats, probes, resyncs and looks round go on for ever, so a cluster is never without a pending event. There is one
-//! rule for what is left to do, and one for whether anything may come of the rest:
+//! Heartbeats, probes, resyncs and periodic checks go on for ever, so a cluster is never without a pending event. There is one
+//! rule for what is left to do, and one for whether anything may result from the rest:
 //!
 //! - [`Cluster::is_quiet`]: nothing but background traffic and timers far ahead is pending, and no command is under way.
 //! - [`Cluster::has_ended`]: the same of a scenario, which says itself how long it takes: what its last line leaves behind
 //!   is waited for only if it comes soon. Else a container that crashes over and over would never let it end.
-//! - [`Cluster::may_stir`]: something may come of those all the same. A heartbeat alone changes nothing as long as it comes:
-//!   so nothing can, if all that is due is heartbeats and those who listen to them, every Node has its kubelet and that the
+//! - [`Cluster::may_stir`]: something may result from those all the same. A heartbeat alone changes nothing as long as it comes:
+//!   so nothing can, if all that is due is heartbeats and their receivers, every Node has its kubelet and that the
 //!   right time, and nothing was broken lately or is broken still. That is told from what is pending, not by letting
 //!   time pass.
 //!
-//! Whoever wants to know what comes, if something may, has to let the cluster run: the debugger does, and goes back.
+//! To find out what comes, if something may, the cluster has to run: the debugger lets it run, and goes back.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -81,12 +81,12 @@ impl Cluster {
             || !self.nodes_have_kubelets()
     }
 
-    /// Somebody has changed what the background looks after.
+    /// A user or a fault has changed what the background looks after.
     pub(super) fn disturb(&self) {
         self.disturbed.set(Some(self.engine.now()));
     }
 
-    /// Notes that somebody else than its kubelet and the controllers has changed a Node.
+    /// Notes that the user has changed a Node, not its kubelet or a controller.
     pub(super) fn follow_nodes(&self, step: &Step) {
         let by_hand = step.event.from == self.user.actor();
         let node = |note: &Note| match note {

@@ -86,13 +86,13 @@ pub struct Scenario {
     /// Whether an agent on every node enforces NetworkPolicies: without it they are stored, and that is all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub policies: bool,
-    /// Whether somebody measures what Pods use: `metrics.k8s.io`. A line `busy …` switches it on as well.
+    /// Whether a server measures what Pods use: `metrics.k8s.io`. A line `busy …` switches it on as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub metrics: bool,
     /// Who answers as admission webhook, and what.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub webhooks: Vec<Webhook>,
-    /// How many controller managers there are, of which one leads; none: one, without leader election.
+    /// How many controller managers there are; one of them leads. None: one, without leader election.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub managers: u16,
     /// The same of schedulers.

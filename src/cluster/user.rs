@@ -40,7 +40,7 @@ impl UserActor {
         }
     }
 
-    /// Somebody has connected to a port that kubectl listens at.
+    /// A client has connected to a port that kubectl listens at.
     fn handle(&self, call: CallId, from: ActorId, incoming: Incoming) {
         let (hub, actor, kubectl) = (self.hub.clone(), self.actor, self.kubectl.clone());
         self.hub.spawn(actor, format!("kubectl port-forward: {}", incoming.line()), async move {

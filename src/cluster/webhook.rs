@@ -1,7 +1,7 @@
-//! Admission webhooks as a scenario scripts them: who listens behind which Service, and what is answered.
+//! Admission webhooks as a scenario scripts them: which Service they stand behind, and what they answer.
 //!
-//! A real one is a program in Pods, and so is this, as far as anybody sees: the configuration names a Service, and while no
-//! endpoint of it is ready, nobody can be asked. What the program would do is a list of rules. The first that fits a request
+//! A real one is a program in Pods, and so is this, as far as clients see: the configuration names a Service, and while no
+//! endpoint of it is ready, no webhook can be called. What the program would do is a list of rules. The first that fits a request
 //! answers it, after as long as it says; what no rule fits is allowed at once.
 //!
 //! Left out: each Pod's own program; all Pods of a Service answer alike, and what one was busy with is answered though it has

@@ -1,7 +1,7 @@
 //! Claiming: who owns what a selector selects.
 //!
 //! A controller works on the objects that it owns and that its selector matches. One that it owns but that does not
-//! match any more (somebody changed a label) is released; one that matches and that nobody owns is adopted. Both are
+//! match any more (a client changed a label) is released; one that matches and has no owner is adopted. Both are
 //! patches with the object's uid in them, so that they cannot hit another object that took its name.
 //! Mirrors `pkg/controller/controller_ref_manager.go`.
 
@@ -40,7 +40,7 @@ pub enum Verdict {
     Keep,
     /// Ours, but not selected any more.
     Release,
-    /// Nobody's, and selected.
+    /// Without an owner, and selected.
     Adopt,
 }
 

@@ -1,11 +1,11 @@
 //! The clusterrole-aggregation controller: a ClusterRole with an `aggregationRule` has the rules of all ClusterRoles whose
 //! labels it selects.
 //!
-//! This is how `admin`, `edit` and `view` come to know kinds that users define: whoever brings a kind brings a small
-//! ClusterRole along, labelled `rbac.authorization.k8s.io/aggregate-to-edit: "true"`, and everybody who may edit may edit
-//! that too. What somebody writes into the rules of such a role by hand is lost at the next look that finds any rule.
+//! This is how `admin`, `edit` and `view` cover kinds that users define: the author of a kind adds a small ClusterRole,
+//! labelled `rbac.authorization.k8s.io/aggregate-to-edit: "true"`, and every user who has the role `edit` may edit
+//! that kind too. Rules written into such a role by hand are lost at the next reconcile that finds any rule.
 //!
-//! Any change of a ClusterRole may concern each that gathers, so all of those are looked at; there are few.
+//! Any change of a ClusterRole may affect each one that aggregates, so all of those are reconciled; there are few.
 //!
 //! It applies the rules by server-side apply, and so says that they are its own.
 //!
@@ -68,7 +68,7 @@ impl Controller for ClusterRoleAggregation {
             "apiVersion": Kind::ClusterRole.info().api_version, "kind": Kind::ClusterRole.info().kind,
             "metadata": {"name": key.name()},
         });
-        // With no rules it has no opinion: its own go, and those that somebody else wrote stay.
+        // With no rules it has no opinion: its own rules go, and those of other managers stay.
         if !rules.is_empty() {
             wanted["rules"] = json!(rules);
         }

@@ -1,9 +1,9 @@
-//! The EndpointSliceMirroring controller: Endpoints that somebody wrote by hand, for a Service without a selector, are
+//! The EndpointSliceMirroring controller: Endpoints that a user wrote by hand, for a Service without a selector, are
 //! copied to slices, so that kube-proxy has to read slices only.
 //!
 //! Mirrors `pkg/controller/endpointslicemirroring`.
 //!
-//! Left out: IPv6; the Event about addresses that are no IPs, of which the API server takes none.
+//! Left out: IPv6; the Event about addresses that are no IPs, which the API server rejects anyway.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ pub const REGISTRATION: Registration = Registration {
 };
 
 const ME: &str = "endpointslicemirroring-controller.k8s.io";
-/// `true` on Endpoints whose slices somebody else writes.
+/// `true` on Endpoints whose slices another client writes.
 const SKIP: &str = "endpointslice.kubernetes.io/skip-mirror";
 /// On Endpoints that once served to elect a leader.
 const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
@@ -137,7 +137,7 @@ impl Mirroring {
         }
     }
 
-    /// Deletes what nobody needs any more, as far as that goes. Mirrors `deleteEndpoints`.
+    /// Deletes slices that are not needed any more; an error does not stop the others. Mirrors `deleteEndpoints`.
     async fn delete(&self, slices: Vec<Arc<EndpointSlice>>) -> Result<(), Error> {
         let mut first_error = Ok(());
         for slice in slices {
@@ -149,7 +149,7 @@ impl Mirroring {
     }
 }
 
-/// Whether somebody else than the Endpoints controller says where a Service leads.
+/// Whether the Endpoints of a Service are written by a client other than the Endpoints controller.
 fn is_hand_made(service: &Service) -> bool {
     service.spec.as_ref().is_some_and(|spec| spec.selector.is_none())
 }
@@ -211,7 +211,7 @@ fn by_identity(endpoints: &[Endpoint]) -> Vec<Endpoint> {
     distinct.into_values().cloned().collect()
 }
 
-/// Whether a slice says what it shall say, in whatever order.
+/// Whether a slice says what it should, in any order.
 fn says_the_same(there: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     let endpoints = |slice: &EndpointSlice| by_identity(slice.endpoints.as_deref().unwrap_or_default());
     let annotations = |slice: &EndpointSlice| slice.metadata.annotations.clone().unwrap_or_default();

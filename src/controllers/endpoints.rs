@@ -75,7 +75,7 @@ impl Controller for EndpointsController {
         match change.latest() {
             Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
             Object::Service(_) => self.queue.add(change.key()),
-            // Only somebody else's deletion is worth a look.
+            // Of the changes to Endpoints only a deletion, by another client, needs a reconcile.
             Object::Endpoints(_) if matches!(change, Change::Deleted(_)) => self.queue.add(change.key()),
             _ => {}
         }
@@ -138,7 +138,7 @@ impl EndpointsController {
                 Ok(())
             }
             (Ok(_), None) => Ok(()),
-            // Nobody is left to read of it.
+            // The namespace is terminating: no user is left to read an Event about it.
             (Err(status), None) if status.is_namespace_terminating() => Ok(()),
             (Err(status), there) => {
                 self.tell(key, &wanted, there.is_none(), &status);
@@ -229,7 +229,7 @@ fn addresses(service: &Service, pods: &[&Arc<Pod>]) -> Option<Vec<EndpointAddres
     (!addresses.is_empty()).then_some(addresses)
 }
 
-/// The Service's ports as this Pod has them: none of which is a port for a Service without ports or an address.
+/// The Service's ports as this Pod has them. A headless Service without ports has one entry, None.
 fn ports(service: &Service, pod: &Pod) -> Vec<Option<EndpointPort>> {
     let declared = spec_of(service).and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     if declared.is_empty() {

@@ -1,9 +1,9 @@
 //! The ephemeral volume controller: makes the claims of volumes that come and go with their Pod.
 //!
 //! A volume with `ephemeral.volumeClaimTemplate` asks for a claim of the Pod's own, named after the Pod and the volume. The
-//! Pod owns it, so it is the garbage collector that takes it away when the Pod is gone. From then on it is a claim as any
+//! Pod owns it, so the garbage collector removes it when the Pod is gone. From then on it is a claim as any
 //! other: the scheduler chooses a node for it, a driver makes its volume, the kubelet mounts it. A claim of that name which
-//! belongs to somebody else is never used.
+//! belongs to another owner is never used.
 //!
 //! Mirrors `pkg/controller/volume/ephemeral`.
 
@@ -56,7 +56,7 @@ impl EphemeralVolumes {
 }
 
 impl Controller for EphemeralVolumes {
-    /// A Pod's volumes never change, so only new Pods matter; and a claim that somebody has deleted is made anew.
+    /// A Pod's volumes never change, so only new Pods matter; and a claim that a client has deleted is made again.
     fn on_change(&self, change: &Change) {
         match change {
             Change::Added(Object::Pod(pod)) => self.enqueue(pod),

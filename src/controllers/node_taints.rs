@@ -31,12 +31,12 @@ pub fn taint(key: &str, effect: &str) -> Taint {
     Taint { key: key.to_owned(), effect: effect.to_owned(), value: None, time_added: None }
 }
 
-/// Two taints of one key and effect are the same taint, whatever their values.
+/// Two taints with the same key and effect are the same taint, even with different values.
 pub fn same(a: &Taint, b: &Taint) -> bool {
     a.key == b.key && a.effect == b.effect
 }
 
-/// Whether somebody has sworn that the node is off and stays off.
+/// Whether a user has declared, by a taint, that the node is off and stays off.
 pub fn is_out_of_service(node: &Node) -> bool {
     taints_of(node).iter().any(|taint| taint.key == OUT_OF_SERVICE)
 }
@@ -76,7 +76,7 @@ fn without(taints: &[Taint], remove: &[Taint]) -> Vec<Taint> {
     taints.iter().filter(|there| !remove.iter().any(|gone| same(there, gone))).cloned().collect()
 }
 
-/// Reads the node and patches its taints. A conflict means that somebody was faster: read again.
+/// Reads the node and patches its taints. A conflict means that another client was faster: read again.
 async fn change(client: &Client, name: &str, new: impl Fn(&[Taint]) -> Vec<Taint>) -> Result<(), Error> {
     let mut last = None;
     for attempt in 0..TRIES {

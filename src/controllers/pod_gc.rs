@@ -1,17 +1,17 @@
-//! The Pod garbage collector: Pods that nobody else will ever take away.
+//! The Pod garbage collector: deletes Pods that no other component will ever remove.
 //!
-//! Deleting a Pod takes its kubelet: the API server marks it, the kubelet stops the containers and says when it is done.
+//! Deleting a Pod needs its kubelet: the API server marks it, the kubelet stops the containers and reports when it is done.
 //! So there are Pods that would stay for ever, and every 20 s this controller looks for them:
 //!
 //! 1. **Ended** ones beyond 12,500. Nothing is wrong with them, there are just too many to keep.
-//! 2. **Terminating on a node that is out of service**: somebody put the taint there, and so swears that the machine
+//! 2. **Terminating on a node that is out of service**: an administrator set that taint, and so declares that the machine
 //!    is off. Its kubelet will not come back to confirm.
 //! 3. **Orphans**, whose Node is gone. It may only look so, since caches can be old: such a Node is held in quarantine
 //!    for 40 s, and then looked up at the API server.
-//! 4. **Terminating and never scheduled**: no kubelet has ever heard of them.
+//! 4. **Terminating and never scheduled**: no kubelet has ever seen them.
 //!
-//! A Pod that has not ended is first written to have failed: nobody else is left to do that, and who counts on it to
-//! end (a Job) must see it. Then it is deleted without grace.
+//! A Pod that has not ended first gets the phase Failed: no other component is left to write it, and a controller that
+//! waits for its end (that of a Job) must see it. Then it is deleted without grace.
 //!
 //! # Must hold
 //!
@@ -52,7 +52,7 @@ pub const REGISTRATION: Registration = Registration {
 
 /// Between one look and the next.
 const PERIOD: Duration = Duration::from_secs(20);
-/// How long a Node must have been missing before anybody asks whether it is gone.
+/// How long a Node must have been missing before the API server is asked whether it is gone.
 const QUARANTINE: Duration = Duration::from_secs(40);
 /// `--terminated-pod-gc-threshold`: so many ended Pods are kept.
 const TERMINATED_MAX: usize = 12_500;
@@ -138,7 +138,7 @@ impl PodGc {
         self.collect_together(pods).await
     }
 
-    /// Pods of Nodes that are gone. A Node that is there after all, or of which nothing is known, is in quarantine again.
+    /// Pods of Nodes that are gone. A Node that exists after all, or whose state is unknown, is in quarantine again.
     /// Mirrors `gcOrphaned`.
     async fn collect_orphans(&self) {
         let now = self.client.now();
@@ -210,7 +210,7 @@ impl PodGc {
     }
 }
 
-/// Whether the Pod counts as terminated here: also with a phase that nobody knows. Mirrors `isPodTerminated`; it is
+/// Whether the Pod counts as terminated here: also with an unknown phase. Mirrors `isPodTerminated`; it is
 /// wider than [`object::pod::has_ended`].
 fn is_terminated(pod: &Pod) -> bool {
     !matches!(phase(pod), "Pending" | "Running" | "Unknown")
@@ -235,7 +235,7 @@ fn order(pod: &Pod) -> (bool, Option<Instant>, Option<&str>) {
 
 /// The handlers: they keep the candidates.
 impl PodGc {
-    /// There is something to look at, when the time for it comes: at once, if nobody has looked yet.
+    /// There is something to look at, when the time for it comes: at once, if there has been no look yet.
     fn expect_look(&self) {
         let now = self.client.now();
         let left = self.state.borrow().started.map_or(PERIOD, |started| now.until_round(started, PERIOD));

@@ -56,7 +56,7 @@ pub fn resolve<T: Resource>(cached: &Lister<T>, child: &ObjectMeta, owner: &Owne
     (object.metadata().uid.as_ref() == Some(&owner.uid)).then_some(object)
 }
 
-/// Nobody owns the Pod, or what else this is the metadata of: whoever wants it by its labels may adopt it. Mirrors
+/// The keys of the objects that may adopt a Pod (or another object) with this metadata and no owner, by its labels. Mirrors
 /// `getPodReplicaSets` and its like.
 pub fn selecting<T: Resource>(
     cached: &Lister<T>,
@@ -68,7 +68,7 @@ pub fn selecting<T: Resource>(
     those.filter(|object| wants(object, labels)).map(|object| Key::of_meta(object.metadata())).collect()
 }
 
-/// Whether the Pod counts towards its controller's replicas: it has not ended and nobody is deleting it.
+/// Whether the Pod counts towards its controller's replicas: it has not ended and is not being deleted.
 /// Mirrors `controller.IsPodActive`.
 pub fn is_active(pod: &Pod) -> bool {
     !has_ended(pod) && pod.metadata.deletion_timestamp.is_none()
@@ -79,7 +79,7 @@ pub fn is_terminating(pod: &Pod) -> bool {
     !has_ended(pod) && pod.metadata.deletion_timestamp.is_some()
 }
 
-/// Since when the Pod is ready; None if it is not, or nobody wrote it down.
+/// Since when the Pod is ready; None if it is not, or if the time is not recorded.
 pub fn ready_since(pod: &Pod) -> Option<Instant> {
     let condition = ready_condition(pod).filter(|condition| condition.status == "True")?;
     condition.last_transition_time.as_ref().map(Instant::from_time)
@@ -141,7 +141,7 @@ impl PodControl {
                 Ok(pod)
             }
             Err(status) => {
-                // In a namespace that is going away failures are expected and nobody is left to read of them.
+                // In a terminating namespace failures are expected, and no user is left to read about them.
                 if !status.is_namespace_terminating() {
                     let message = format!("Error creating: {status}");
                     self.recorder.event(owner, EventType::Warning, "FailedCreate", message);

@@ -1,10 +1,10 @@
 //! The ResourceQuota controller: counts what is there.
 //!
-//! The API server charges a quota for what is created, and nobody tells it of what is gone. So this controller watches
+//! The API server charges a quota for what is created, and does not learn what is gone. So this controller watches
 //! every kind that a quota can count, and when an object is deleted, or a Pod ends, it adds up all that the namespace
 //! holds and writes the sum into the quota's status. The same brings a new quota to life: before its `status.hard` is
 //! written it forbids nothing. Every five minutes all quotas are counted again, in case something was charged and never
-//! came to be.
+//! created.
 //!
 //! # Must hold
 //!
@@ -83,7 +83,7 @@ struct QuotaController {
     started: Memory<Option<Instant>>,
 }
 
-/// Objects of kinds that users have defined, of which there is only the number to know.
+/// Objects of kinds that users have defined; only their number matters.
 #[derive(Clone, Default)]
 struct Custom {
     discovery: Discovery,

@@ -28,7 +28,7 @@ const DESCRIPTION_TEXT: &str = "Contains a CA bundle that can be used to verify 
      endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across \
      distributions of Kubernetes clusters.";
 
-/// Stands for the certificate in `--root-ca-file`; nobody verifies with it here.
+/// Stands for the certificate in `--root-ca-file`; no client verifies with it here.
 pub const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n(the cluster's own authority)\n-----END CERTIFICATE-----\n";
 
 /// Keys are namespaces.

@@ -57,7 +57,7 @@ impl Controller for ServiceAccounts {
             ..ObjectMeta::default()
         };
         match self.client.create(ServiceAccount { metadata, ..ServiceAccount::default() }).await {
-            // Nobody needs an account in a namespace that is going.
+            // A terminating namespace needs no account.
             Err(status) if status.is_already_exists() || status.is_namespace_terminating() => Ok(()),
             Err(status) => Err(status.into()),
             Ok(_) => Ok(()),

@@ -12,7 +12,7 @@
 //!
 //! - The clock of a toleration starts once: more taints or updates do not start it again. Kept by
 //!   `the_shortest_toleration_counts` and `a_no_execute_taint_evicts`.
-//! - A Pod is marked before it is deleted, so that whoever owns it sees that it did not fail by itself. Kept by
+//! - A Pod is marked before it is deleted, so that its owner sees that it did not fail by itself. Kept by
 //!   `a_silent_node_is_tainted_and_its_pods_go`.
 //!
 //! Mirrors `pkg/controller/tainteviction` (`taint_eviction.go`, `timed_workers.go`).

@@ -10,7 +10,7 @@
 //!
 //! # Left out
 //!
-//! The cleaner of tokens that nobody has used for a year (`legacy-service-account-token-cleaner`), and the label by which
+//! The cleaner of tokens that were not used for a year (`legacy-service-account-token-cleaner`), and the label by which
 //! the API server notes their use.
 
 use std::collections::BTreeMap;
@@ -191,7 +191,7 @@ impl Tokens {
             Err(status) if status.is_not_found() => return Ok(()),
             found => found?,
         };
-        // Somebody has changed it: the news is on its way.
+        // A client has changed it: a watch event is on its way.
         if live.metadata.resource_version != cached.metadata.resource_version {
             return Ok(());
         }

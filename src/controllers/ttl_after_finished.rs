@@ -1,8 +1,8 @@
 //! The TTL-after-finished controller: deletes a Job so many seconds after it has ended, if the Job says so.
 //!
-//! A Job that has ended is only a record, and stays until somebody deletes it. With `ttlSecondsAfterFinished` it says how
+//! A Job that has ended is only a record, and stays until a client deletes it. With `ttlSecondsAfterFinished` it says how
 //! long it is worth keeping. The controller counts from the last transition of `Complete` or `Failed`; before it deletes,
-//! it reads the Job once more from the API server, for the cache may not show that somebody has given it more time. The
+//! it reads the Job once more from the API server, for the cache may not show yet that a user has given it more time. The
 //! Pods go first (foreground deletion), so that none is left without its Job.
 //!
 //! Mirrors `pkg/controller/ttlafterfinished`.

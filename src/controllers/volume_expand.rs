@@ -1,4 +1,4 @@
-//! The expand controller: says of a claim that asks for more that somebody outside will have to see to it.
+//! The expand controller: says that a claim which asks for more storage must be expanded by an external component.
 //!
 //! Once it expanded the volumes of the plugins that were built into Kubernetes. There are none left: a CSI volume is
 //! expanded by the driver's own sidecar, and all that this controller does is an Event. Mirrors

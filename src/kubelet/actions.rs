@@ -211,8 +211,8 @@ fn keep_sidecar(
     started
 }
 
-/// Why a running container has to go, and whether it is started again then: whatever the policy says, if it is to have
-/// another image.
+/// Why a running container must be killed, and whether it is started again then. If its spec names another image by now,
+/// it is, under any restart policy.
 fn reason_to_kill(pod: &Pod, container: &Container, last: &RuntimeContainer, failed: &Failed) -> Option<(Kill, bool)> {
     if has_another_image(container, last) {
         let why = format!("Container {} definition changed", container.name);
@@ -310,7 +310,7 @@ mod tests {
         let table = [
             (vec![exited("one", 0), running("proxy")], vec![2], vec![]),
             (vec![exited("one", 0), exited("proxy", 1)], vec![1], vec![]),
-            // A sidecar that is started again holds up nobody.
+            // A sidecar that is started again holds up no other container.
             (vec![exited("one", 0), exited("proxy", 1), running("two")], vec![1], vec![]),
             (vec![exited("one", 0), exited("proxy", 1), exited("two", 1)], vec![1, 2], vec![]),
             (vec![exited("one", 0), exited("proxy", 1), exited("two", 0)], vec![1], vec![0]),

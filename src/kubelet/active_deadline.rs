@@ -1,7 +1,7 @@
 //! `activeDeadlineSeconds`: how long a pod may be active on its node.
 //!
-//! The clock starts when the kubelet first tells of the pod (`status.startTime`), so waiting for a node does not count and
-//! pulling images does. When the time is over, the next status says Failed, whatever the containers do; a pod whose status
+//! The clock starts when the kubelet first reports the pod (`status.startTime`), so waiting for a node does not count and
+//! pulling images does. When the time is over, the next status says Failed, even if containers still run; a pod whose status
 //! says that is stopped like any other that has ended, and nothing starts it again.
 //!
 //! It is the pod's own field. A Job has one of the same name, and counts for itself.

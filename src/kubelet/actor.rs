@@ -90,14 +90,14 @@ impl Kubelet {
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node, services }
     }
 
-    /// The pods on this node, by uid, each with its stage: for whoever looks inside.
+    /// The pods on this node, by uid, each with its stage: for inspection from outside.
     pub fn stages(&self) -> Vec<(Key, Stage)> {
         let state = self.shared.state.borrow();
         state.workers.values().map(|w| (Key::of_meta(&w.pod.metadata), w.stage)).collect()
     }
 
     /// The pods whose status a pass over all would write now, or whose object it would delete, as far as the kubelet knows: for
-    /// whoever looks inside.
+    /// inspection from outside.
     pub fn statuses_due(&self) -> Vec<Key> {
         let state = self.shared.state.borrow();
         let due = state.workers.iter().filter(|(uid, _)| state.would_be_written(uid, self.shared.hub.now()));
@@ -261,7 +261,7 @@ impl Shared {
         self.hub.spawn(self.actor, format!("kubelet {} register", self.config.name), self.clone().register());
     }
 
-    /// A call from the runtime, which expects no reply, from somebody who wants to reach into a Pod here, or from one of
+    /// A call from the runtime, which expects no reply, from a client that wants to reach into a Pod here, or from one of
     /// this kubelet's own syncs.
     fn called(self: &Rc<Self>, call: CallId, from: ActorId, message: &dyn Any) {
         if from == self.actor {

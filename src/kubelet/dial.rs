@@ -1,7 +1,7 @@
 //! One run of a probe: a command in the container, or a connection to the pod.
 //!
-//! The connection is made from the machine's own network, and its packets walk like all others: through the bridge and the
-//! veth into the pod, by whatever rules are in their way. Mirrors `pkg/kubelet/prober/prober.go`.
+//! The connection is made from the machine's own network, and its packets travel like all others: through the bridge and the
+//! veth into the pod, past all rules on their way. Mirrors `pkg/kubelet/prober/prober.go`.
 
 use std::any::Any;
 use std::net::Ipv4Addr;

@@ -1,6 +1,6 @@
 //! A pod that the kubelet ends although it was to run on: it is evicted, makes room for a critical one, or its node goes down.
 //!
-//! From that moment its status says why, whatever its containers come to. Mirrors `killPodNow` and the status functions that
+//! From that moment its status says why, no matter how its containers end. Mirrors `killPodNow` and the status functions that
 //! its callers hand over.
 
 use crate::status::phase;

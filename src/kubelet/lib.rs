@@ -2,17 +2,17 @@
 //!
 //! A kubelet watches the pods that are bound to its node and holds, for each, a *worker*: a small state machine that
 //! syncs the pod again and again. A sync compares what the pod asks for with what the container runtime has, does
-//! what is missing, and sets a status. Nothing else in Kubernetes starts a container, and nobody else writes
+//! what is missing, and sets a status. Nothing else in Kubernetes starts a container, and no other component writes
 //! containerStatuses.
 //!
 //! How a pod comes to run here:
-//! 1. The pod informer (field selector `spec.nodeName`) tells of a pod: it is admitted or refused ([`pods`],
+//! 1. The pod informer (field selector `spec.nodeName`) reports a pod: it is admitted or refused ([`pods`],
 //!    [`admission`]; a critical one may make room for itself, [`preemption`]), and gets a worker ([`worker`], [`workers`]).
 //! 2. The first sync ([`sync`]) computes the status, which the status loop writes: GET, then PATCH `pods/status`
 //!    (ContainerCreating; [`status`], [`status_loop`]). Meanwhile volumes are mounted ([`volumes`]): disks are staged and
-//!    published, ConfigMaps are watched, a token is asked for.
+//!    published, ConfigMaps are watched, a token is requested.
 //! 3. The runtime makes the sandbox, and with it the network; PodReadyToStartContainers=True is written at once.
-//! 4. For each container: back-off, image ([`images`]), create ([`security`]), start ([`start`], [`backoff`]), with an Event
+//! 4. For each container: backoff, image ([`images`]), create ([`security`]), start ([`start`], [`backoff`]), with an Event
 //!    each.
 //! 5. The pod is looked at in the runtime ([`pleg`]); what is seen leads to the next sync, whose status says Running
 //!    and Ready.
@@ -21,11 +21,11 @@
 //! ([`restart`], [`actions`]), unless the pod has been active for longer than it may ([`active_deadline`]). A pod that is
 //! deleted goes through [`teardown`]: stop, report, and at last the DELETE that removes the object; then the runtime forgets
 //! it ([`garbage`]). Beside all that the kubelet registers its node, renews its lease and reports its status
-//! ([`agent`], [`node_status`]), probes containers ([`probes`], `prober`, `dial`), and runs commands in them for whoever may
-//! ask ([`server`]). When it does what is said in [`timers`], and what it remembers in `shared`; [`actor`] is where all of
-//! it is delivered.
+//! ([`agent`], [`node_status`]), probes containers ([`probes`], `prober`, `dial`), and runs commands in them for clients that may
+//! send requests ([`server`]). [`timers`] says when it does what, and `shared` holds what it remembers; [`actor`] is where
+//! all messages are delivered.
 //!
-//! What it calls on its node stands beside it: the container runtime ([`runtime`]), of which it knows the interface only
+//! What it calls on its node is in modules beside it: the container runtime ([`runtime`]), which it knows by its interface only
 //! ([`cri`]), and storage ([`csi`]).
 //!
 //! Must hold:
@@ -38,7 +38,7 @@
 //! - The kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the API server, and to
 //!   nothing else. Kept by `components_and_the_api_server_know_the_wire_and_not_each_other`.
 //!
-//! What files on the node ask for runs as well, whoever else is there ([`static_pods`]).
+//! What files on the node ask for runs as well, even without any other component ([`static_pods`]).
 //!
 //! Left out: cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]),
 //! device and resource managers, CSI inline volumes, the processes that an ephemeral container sees, image and disk garbage

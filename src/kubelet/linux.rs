@@ -27,8 +27,8 @@ const OOM_FIRST: i64 = 1000;
 /// The class of pods without which a node is none.
 const NODE_CRITICAL: &str = "system-node-critical";
 
-/// Requests and limits of `size` as the kernel knows them, on a machine with so much memory. Whoever asks for no CPU but has a
-/// limit gets shares for the limit; whoever has no limit has that of its pod, if the pod as a whole has one.
+/// Requests and limits of `size` as the kernel knows them, on a machine with so much memory. A container with a CPU limit and
+/// no request gets shares for the limit; one without a limit has that of its pod, if the pod as a whole has one.
 pub fn resources(
     pod: &Pod,
     container: &Container,
@@ -150,7 +150,7 @@ mod tests {
             (with_sidecar("3Gi", "2Gi"), 625),
             (critical, -997),
             (cluster_critical, 1000),
-            // Of the two that nobody asks for each has one.
+            // No container asks for two of the GiB: each gets one of them.
             (whole, 875),
         ] {
             assert_eq!(told(spec.clone()).oom_score_adj, score, "{spec}");

@@ -146,7 +146,7 @@ pub fn status(
     }
 }
 
-/// What the node has, and with it what somebody has advertised that the kubelet knows nothing of. Nothing is reserved, so
+/// What the node has, and the resources that other clients have advertised and the kubelet does not know. None is reserved, so
 /// Pods may have it all. Mirrors the setter `MachineInfo`.
 fn resources(config: &NodeConfig, old: Option<&NodeStatus>) -> BTreeMap<String, Quantity> {
     let mut resources = old.and_then(|old| old.capacity.clone()).unwrap_or_default();

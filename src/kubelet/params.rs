@@ -40,7 +40,7 @@ pub const MOUNT_RETRY_INITIAL: Duration = Duration::from_millis(500);
 pub const MOUNT_RETRY_MAX: Duration = Duration::from_secs(122);
 /// `maxProbeRetries`: so often is a probe tried at once that cannot be made.
 pub const PROBE_TRIES: u32 = 3;
-/// `ContainerGCPeriod`: what the runtime keeps and nobody needs is looked for this often.
+/// `ContainerGCPeriod`: how often the kubelet looks for what the runtime keeps without need.
 pub const GARBAGE_PERIOD: Duration = Duration::from_secs(60);
 /// `housekeepingPeriod`: what belongs to no pod any more is looked for this often.
 pub const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(2);
@@ -64,7 +64,7 @@ pub const REGISTER_PAUSE_MAX: Duration = Duration::from_secs(7);
 pub const GRACE_SECONDS: i64 = 30;
 /// The shortest grace of a pod that is to end (`calculateEffectiveGracePeriod`).
 pub const GRACE_SECONDS_MIN: i64 = 1;
-/// `killPodNow`: the least time that a pod has to end until nobody waits for it any more.
+/// `killPodNow`: the least time that the kubelet waits for a pod to end.
 pub const KILL_TIMEOUT_MIN: Duration = Duration::from_secs(10);
 /// `minimumGracePeriodInSeconds` of the runtime manager: so long a container has between SIGTERM and SIGKILL, however little
 /// is left of its grace.

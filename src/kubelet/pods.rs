@@ -2,7 +2,7 @@
 //!
 //! Mirrors `pkg/kubelet/config` and the `HandlePod…` functions of `pkg/kubelet/kubelet.go`. A change of the spec, the
 //! labels or the deletion time is an UPDATE or DELETE and leads to a sync; a change of the status alone (the kubelet's
-//! own patch coming back) is a RECONCILE: only a readiness gate that has turned is looked at. A status that somebody else wrote
+//! own patch coming back) is a RECONCILE: only a readiness gate that has turned is looked at. A status that another client wrote
 //! into is put right by the status manager, which finds it by itself ([`crate::status_loop`]).
 
 use std::collections::VecDeque;
@@ -166,7 +166,7 @@ impl Shared {
         Ok(victims.into_iter().cloned().collect())
     }
 
-    /// The same for one that runs and is to be larger: nobody makes room for it.
+    /// The same for one that runs and is to be larger: no other pod makes room for it.
     pub(super) fn may_grow(&self, pod: &Pod, node: &Node) -> Result<(), Rejection> {
         let state = self.state.borrow();
         state.takes(pod)?;
@@ -220,7 +220,7 @@ impl Shared {
         }
     }
 
-    /// REMOVE: the object is gone. Whatever still runs is stopped.
+    /// REMOVE: the object is gone. Containers that still run are stopped.
     pub(super) fn pod_removed(self: &Rc<Self>, pod: &Arc<Pod>) {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let stage = {
@@ -236,7 +236,7 @@ impl Shared {
         }
     }
 
-    /// A pod of which nothing is left here has changed, which is nothing to its worker (`UpdatePod`, `IsFinished`). One that was
+    /// A pod with nothing left here has changed, which does not concern its worker (`UpdatePod`, `IsFinished`). One that was
     /// rejected never had a worker: it gets one now, which finds that the pod has failed, and brings it to its end.
     fn finished_pod_touched(self: &Rc<Self>, uid: &str, pod: &Arc<Pod>) {
         let was_rejected = self.state.borrow().status.is_finished(uid) == Some(false);

@@ -8,7 +8,7 @@
 //! 3. Of a class those first that fill most of what is missing, and of two that do as well the one that asks for less.
 //!
 //! They go one after the other, each with its own grace period, and until the last is gone the kubelet handles no other change
-//! of a pod. Nobody asks a PodDisruptionBudget.
+//! of a pod. No PodDisruptionBudget is checked.
 //!
 //! Mirrors `pkg/kubelet/preemption/preemption.go`.
 //!
@@ -154,7 +154,7 @@ impl Shared {
         self.state.borrow().workers.get(uid).is_some_and(|worker| worker.stage < Stage::Terminated)
     }
 
-    /// The pod's containers have ended, or have not although it is time: if somebody waits for it, then no longer.
+    /// The pod's containers have ended, or have not although it is time: a preemption that waits for it goes on.
     pub(super) fn preemption_goes_on(&self, uid: &str) {
         let killing = &mut self.state.borrow_mut().agent.killing;
         if let Some(Killing { call, .. }) = killing.take_if(|killing| killing.uid == uid) {
@@ -200,7 +200,7 @@ mod tests {
             Err(rejection) => rejection.message.rsplit_once(": [").unwrap().1.to_owned(),
         };
         for (missing, expected) in [
-            // Two fill it: the one that asks for less memory goes, whatever the priority.
+            // Two fill it: the one that asks for less memory goes, at any priority.
             (vec![short("cpu", 1000)], "middle"),
             (vec![short("cpu", 400)], "middle"),
             (vec![short("memory", mib(60))], "small"),

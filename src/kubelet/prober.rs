@@ -111,7 +111,7 @@ impl Shared {
         }
     }
 
-    /// Whether all containers of a pod are started anew, whatever became of one of them.
+    /// Whether all containers of a pod are started again, no matter how one of them ended.
     fn restarts_all(&self, uid: &str, pod: &Pod) -> bool {
         let state = self.state.borrow();
         let (Some(spec), Some(status)) = (pod.spec.as_deref(), state.status.get(uid)) else { return false };
@@ -187,7 +187,7 @@ impl Shared {
         }
     }
 
-    /// Whether the status last set says that the pod has ended, whatever its containers still do.
+    /// Whether the status last set says that the pod has ended, even if containers still run.
     fn has_ended(&self, uid: &str) -> bool {
         let state = self.state.borrow();
         state.status.get(uid).and_then(|status| status.phase.as_deref()).is_some_and(is_final)
@@ -210,7 +210,7 @@ impl State {
     }
 }
 
-/// That a container is alive is no news to anybody.
+/// A container that is alive needs no sync: nothing has changed.
 fn leads_to_sync(kind: Kind, news: Published) -> bool {
     kind != Kind::Liveness || !news.success
 }

@@ -1,9 +1,9 @@
-//! All containers of a pod are started anew where they are, because one of them ended with a code that a rule of its own
+//! All containers of a pod are started again where they are, because one of them ended with a code that a rule of its own
 //! (`restartPolicyRules`, action `RestartAllContainers`) is about.
 //!
 //! One sync finds the end and says so: condition AllContainersRestarting. It stops what still runs, at once and without
 //! preStop hooks, and removes all that there is. The next finds nothing, says that too, and begins with the init containers:
-//! in the same sandbox, with the same address and volumes. Nobody's policy has a say in it, and nobody backs off.
+//! in the same sandbox, with the same address and volumes. No restart policy is consulted, and there is no backoff.
 //!
 //! Mirrors `ShouldAllContainersRestart`, `AllContainersRestartCleanedUp` (`pkg/kubelet/container/helpers.go`) and
 //! `getContainersToReset` (`pkg/kubelet/kuberuntime/kuberuntime_manager.go`).

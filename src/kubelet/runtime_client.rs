@@ -50,7 +50,7 @@ impl Ran {
 }
 
 impl Shared {
-    /// One call. It is made here and now, so that whoever looks sees the line below that made it.
+    /// One call. It is sent at once, not when it is awaited, so that the step shows the line of the caller.
     #[track_caller]
     pub(super) fn cri(&self, request: CriRequest) -> impl Future<Output = Result<CriResponse, RpcError>> + use<> {
         let call = self.hub.rpc(self.runtime, Rc::new(request));

@@ -1,7 +1,7 @@
-//! As whom a container's process runs, and where it may write: not as root, if its Pod says so.
+//! The user that a container's process runs as, and where it may write: not as root, if its Pod says so.
 //!
-//! `runAsNonRoot` is a promise that is checked and not kept: it changes nobody's user. Whoever the process runs as is what
-//! `runAsUser` says, or else the image, which may give a name; of a name the kubelet cannot tell who that is.
+//! `runAsNonRoot` is a promise that is checked, and does not change the user. The process runs as the user that
+//! `runAsUser` gives, or else the image's, which may be a name; the kubelet cannot resolve a name to a user id.
 //!
 //! Mirrors `verifyRunAsNonRoot` (`pkg/kubelet/kuberuntime/security_context_others.go`) and
 //! `DetermineEffectiveSecurityContext`.

@@ -1,10 +1,10 @@
 //! The kubelet's own server, at port 10250: `kubectl exec`, `attach` and `port-forward` end here.
 //!
 //! Mirrors `pkg/kubelet/server` and `GetExec`, `GetAttach` and `GetPortForward` of `pkg/kubelet/kubelet_pods.go`. A
-//! container is looked for among those that the runtime says are running, whatever the Pod's status may still say.
+//! container is looked for among those that the runtime says are running, even if the Pod's status still says otherwise.
 //!
-//! A shell that somebody types into is a stream: each line is a message, and so is what comes of it. Left out: metrics; logs,
-//! which kubectl reads where they are, and so what it is attached to; the other streams, see [`CriRequest::Exec`].
+//! A shell that a user types into is a stream: each line is a message, and so is its output. Left out: metrics; logs and
+//! the output of attached containers, which kubectl reads where they are; the other streams, see [`CriRequest::Exec`].
 
 use std::any::Any;
 use std::rc::Rc;
@@ -66,7 +66,7 @@ pub struct Typed {
     pub text: String,
 }
 
-/// `POST /attach/NAMESPACE/POD/CONTAINER`: whether somebody can be attached.
+/// `POST /attach/NAMESPACE/POD/CONTAINER`: whether a client can be attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
     /// The Pod.
@@ -224,7 +224,7 @@ impl Shared {
         self.connect(&container.id, shell.command.clone(), shell.tty, from).await
     }
 
-    /// Connects somebody who types, who is told of the end.
+    /// Connects a client that types; it is notified of the end.
     async fn connect(&self, id: &str, command: Vec<String>, tty: bool, from: ActorId) -> Result<CriResponse, RpcError> {
         let answer = self.cri(CriRequest::Open { id: id.into(), command, tty }).await?;
         if let CriResponse::Stream(stream) = &answer {

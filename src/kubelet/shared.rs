@@ -94,7 +94,7 @@ pub(crate) struct State {
     pub(crate) pull_turns: VecDeque<CallId>,
     /// The pods that are to be larger or smaller than is allocated.
     pub(crate) resizing: BTreeSet<String>,
-    /// Pods that may have sandboxes which nobody needs.
+    /// Pods that may have sandboxes that are not needed.
     pub(crate) garbage: BTreeSet<String>,
     /// When those that have to wait for room are tried again.
     pub(crate) resize_retry: Option<Instant>,

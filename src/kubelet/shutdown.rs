@@ -11,7 +11,7 @@
 //! 4. The kubelet lets go, and the power goes off.
 //!
 //! The pods are Failed and stay, so their controllers see at once that they need others. Without all this a node just falls
-//! silent, and nobody knows anything for minutes.
+//! silent, and no component knows its state for minutes.
 //!
 //! Mirrors `pkg/kubelet/nodeshutdown`. The periods are the kubelet's configuration; here they come with the shutdown.
 //!

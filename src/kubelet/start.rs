@@ -244,7 +244,7 @@ impl Shared {
     /// Waits until no other pull is under way on this node.
     async fn pull_turn(&self) {
         if std::mem::replace(&mut self.state.borrow_mut().pulling, true) {
-            // Nobody but this kubelet answers, and it always does.
+            // Only this kubelet answers, and it always does.
             let _ = self.hub.rpc(self.actor, Rc::new(Turn)).await;
         }
     }

@@ -1,9 +1,9 @@
-//! Static pods: what a file in the manifest directory of a node asks for, the kubelet runs, whether or not there is an API
-//! server. So the control plane itself is started by most installers.
+//! Static pods: the kubelet runs what a file in the manifest directory of its node asks for, whether or not there is an API
+//! server. Most installers start the control plane itself this way.
 //!
-//! Nobody schedules a static pod, and no API object is behind it. To be seen at all it gets a *mirror pod*: a Pod object
-//! that says what runs, and takes the status. To delete the mirror changes nothing, the kubelet makes another; to take the
-//! file away ends the pod. A file that says something else is another pod: the old one ends before the new one starts.
+//! No scheduler places a static pod, and no API object is behind it. To be seen at all it gets a *mirror pod*: a Pod object
+//! that says what runs, and takes the status. Deleting the mirror changes nothing, the kubelet makes another; removing the
+//! file ends the pod. A file with other content is another pod: the old one ends before the new one starts.
 //!
 //! Must hold:
 //! - The worker belongs to the static pod, by the uid that its manifest gives it; mirrors have no worker. Kept by

@@ -1,7 +1,7 @@
 //! One sync of a pod that should run.
 //!
 //! Mirrors `SyncPod` of `pkg/kubelet/kubelet.go` and of `kuberuntime_manager.go`: status, volumes, probes, then
-//! whatever [`crate::actions`] finds to do. Nothing is carried over from one sync to the next but what the runtime and
+//! the work that [`crate::actions`] finds. Nothing is carried over from one sync to the next except what the runtime and
 //! the API server hold, so a sync that fails in the middle is simply made again.
 //!
 //! A pod that is deleted in the middle of a sync is stopped after it: of what its containers wait for, only the wait for
@@ -77,7 +77,7 @@ impl Shared {
         Some(End::Failed(Some(self.hub.now() + TRANSIENT_BACK_OFF)))
     }
 
-    /// Computes the pod's status from everything the kubelet knows. A container of which it is not known that it is ready has
+    /// Computes the pod's status from everything the kubelet knows. A container that is not known to be ready has
     /// its readiness probe run at once.
     pub(super) fn generate(self: &Rc<Self>, uid: &str, terminal: bool) -> Option<(Arc<Pod>, PodStatus)> {
         let unproven = RefCell::new(Vec::new());

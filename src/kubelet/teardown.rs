@@ -232,7 +232,7 @@ struct Prepared {
 /// Something is being stopped.
 type Stop<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// The same, of which one says how it was prepared, and when.
+/// The same for a container that may report how it was prepared, and when.
 type Told<'a> = Pin<Box<dyn Future<Output = Option<(Prepared, Instant)>> + 'a>>;
 
 async fn all(stops: Vec<Stop<'_>>) {

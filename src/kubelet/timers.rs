@@ -97,7 +97,7 @@ pub enum Timer<'a> {
     Relief,
     /// Pods that are to be larger are tried again.
     Resize,
-    /// Look for what the runtime keeps and nobody needs.
+    /// Look for what the runtime keeps without need.
     Garbage,
     /// What is left of a pod that is gone could not be taken away: it is tried again.
     Orphan {

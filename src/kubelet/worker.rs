@@ -138,7 +138,7 @@ impl Worker {
         self.grace = Some(self.grace.map_or(wanted, |grace| grace.min(wanted)));
     }
 
-    /// `calculateEffectiveGracePeriod`: what whoever deleted the pod has asked for, or its own.
+    /// `calculateEffectiveGracePeriod`: what the client that deleted the pod has asked for, or its own.
     fn wanted_grace(&self) -> i64 {
         let asked = self.pod.metadata.deletion_grace_period_seconds;
         let own = self.pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
@@ -227,7 +227,7 @@ mod tests {
             (Some(60), Some(10), false, Some(10)),
             (Some(60), Some(0), false, Some(1)),
             (Some(60), Some(0), true, Some(1)),
-            // That it was deleted nobody has told, only that it is gone.
+            // The kubelet saw no deletion timestamp, only that the pod is gone.
             (Some(60), None, true, Some(60)),
             (None, None, true, Some(30)),
         ] {

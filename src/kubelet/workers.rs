@@ -1,6 +1,6 @@
 //! Pod workers: when each pod is synced next, and what follows from the end of a sync.
 //!
-//! Mirrors `pkg/kubelet/pod_workers.go`. At most one sync of a pod is under way; whatever happens meanwhile leaves one mark,
+//! Mirrors `pkg/kubelet/pod_workers.go`. At most one sync of a pod is under way; changes that happen meanwhile leave one mark,
 //! and the next sync reads the newest state. A sync does not begin before the kubelet has seen the runtime's state from after
 //! the last one: it waits for the next relist if need be.
 
@@ -97,7 +97,7 @@ impl Shared {
         }
         drop(state);
         if failed {
-            // Whatever it did before it failed, the next relist will see.
+            // The next relist will see what the sync did before it failed.
             self.arm_relist();
         }
         if ended {

@@ -45,8 +45,8 @@ pub struct Host {
     pub sockets: Memory<Sockets>,
     /// What processes of pods take, on this machine and all others.
     pub loads: Memory<Loads>,
-    /// What processes beside those of pods have taken, but for the disk, which knows itself; gone with the power. Whoever
-    /// looks finds it, whichever kubelet runs.
+    /// What processes other than those of pods have taken, except for the disk, which knows that itself; gone with the power.
+    /// It belongs to the machine, so it stays when its kubelet changes.
     short_of: Memory<BTreeSet<Shortage>>,
     /// When it was switched on.
     booted: Instant,

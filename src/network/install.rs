@@ -44,7 +44,7 @@ pub fn role(role: &str, account: &str, rules: &[Rule]) -> [Object; 2] {
     ]
 }
 
-/// Metadata of which only the name is given.
+/// Metadata with a name and nothing else.
 pub fn named(name: &str) -> ObjectMeta {
     ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }
 }

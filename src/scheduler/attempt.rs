@@ -101,7 +101,7 @@ impl Scheduler {
         }
     }
 
-    /// Arms the wakes that the queue needs, unless somebody is busy: then the last of those will.
+    /// Arms the wakes that the queue needs, unless an attempt is under way: then the last of those will.
     pub(super) fn arm(&self) {
         if self.busy.get() == 0 {
             self.timers.arm(self.client.hub(), self.client.actor(), &self.state.borrow().queue);

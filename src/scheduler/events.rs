@@ -102,7 +102,7 @@ impl EventKind {
         }
     }
 
-    /// Whether this moves every pod, whatever rejected it.
+    /// Whether this moves every pod, no matter which plugin rejected it.
     pub fn is_wildcard(self) -> bool {
         matches!(self, EventKind::UnschedulableTimeout | EventKind::ForceActivate)
     }
@@ -145,7 +145,7 @@ impl ClusterEvent {
         ClusterEvent { kind: EventKind::NodeDelete, old: Some(Object::Node(node.clone())), new: None }
     }
 
-    /// A claim, volume, class or driver appeared or changed; None if nobody asks for such a change.
+    /// A claim, volume, class or driver appeared or changed; None if no plugin can be interested in such a change.
     pub fn of_storage(change: &Change) -> Option<ClusterEvent> {
         let (kind, old, new) = match change {
             Change::Added(new) => (added(new.kind())?, None, new),

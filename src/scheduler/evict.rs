@@ -30,8 +30,8 @@ pub(super) const DEFAULT_PREEMPTION: &str = "DefaultPreemption";
 /// Pods for which room is being made, each with the last victim if all others are done.
 pub(super) type Preempting = Memory<BTreeMap<Key, Option<Key>>>;
 
-/// DefaultPreemption, as far as it is a plugin like others: its word at the queue's door. Until a scheduler runs it, it
-/// makes room for nobody.
+/// DefaultPreemption, as far as it is a plugin like others: its check before a pod enters the queue. Until a scheduler runs it,
+/// it makes room for no pod.
 #[derive(Default)]
 pub(super) struct DefaultPreemption(pub(super) Option<(Preempting, Lister<Pod>)>);
 
@@ -76,7 +76,7 @@ impl Plugin for DefaultPreemption {
 }
 
 impl Scheduler {
-    /// Takes the nomination from `lower`, then evicts the victims that nobody has deleted yet: the last one when the
+    /// Takes the nomination from `lower`, then evicts the victims that are not being deleted yet: the last one when the
     /// others are done. If one of them will not go, the preemptor is tried again at once, for no deletion may come to
     /// bring it back. Mirrors `prepareCandidateAsync`.
     pub(super) fn evict(
@@ -106,7 +106,7 @@ impl Scheduler {
         });
     }
 
-    /// All of them, whatever becomes of one. Who loses a nomination is told by the informer, like everybody.
+    /// All of them, even if one fails. The queue learns of each lost nomination from the informer, as of any other change.
     async fn take_nominations(&self, lower: &[Arc<PodInfo>]) -> Result<(), Error> {
         let mut taken = Ok(());
         for pod in lower.iter().filter(|pod| pod.nominated_node().is_some()) {

@@ -154,7 +154,7 @@ pub enum PreScore<'a> {
 
 /// A plugin's opinion of each node that passed, for one pod.
 pub trait Score {
-    /// How good the node is, in whatever unit the plugin likes.
+    /// How good the node is, in any unit that the plugin likes.
     fn score(&self, node: &NodeInfo) -> i64;
 
     /// Brings the scores of all nodes to 0..=100; `raw` is in the order of the feasible nodes.

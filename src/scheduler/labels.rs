@@ -18,7 +18,7 @@ impl Matcher {
         Matcher(vec![Selector::of_option(selector).unwrap_or(Selector::nothing())])
     }
 
-    /// Matches whoever has all these labels.
+    /// Matches objects that have all these labels.
     pub fn of_labels(labels: &Labels) -> Matcher {
         Matcher(vec![Selector::of_labels(labels)])
     }

@@ -58,7 +58,7 @@ pub struct NodeInfo {
 }
 
 impl NodeInfo {
-    /// A place in the table for a node of which nothing is known yet.
+    /// A place in the table for a node that is not known yet.
     pub fn empty(id: NodeId, name: Arc<str>) -> NodeInfo {
         NodeInfo {
             id,

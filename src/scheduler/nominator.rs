@@ -20,7 +20,7 @@ impl Nominator {
         self.by_node.get(node).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether nobody is nominated anywhere.
+    /// Whether no pod is nominated.
     pub fn is_empty(&self) -> bool {
         self.node_of.is_empty()
     }

@@ -210,7 +210,7 @@ impl SchedulingQueue {
         moved.len()
     }
 
-    /// Moves one pod to the active queue whatever holds it, but for gates. Mirrors `Activate`.
+    /// Moves one pod to the active queue from any other place, unless a gate holds it. Mirrors `Activate`.
     pub fn activate(&mut self, key: &Key) {
         if let Some(pod) = self.take(key) {
             self.activate_or_gate(pod);
@@ -247,7 +247,7 @@ impl SchedulingQueue {
     }
 
     /// When [`SchedulingQueue::flush_backoff`] will next have something to do (the real one looks every second), and
-    /// whether that is for a pod that has failed so often that nobody should wait for it.
+    /// whether that is for a pod that has failed so often that no run should wait for it.
     pub fn next_backoff_flush(&self) -> Option<(Instant, bool)> {
         let first = |queue: &BTreeMap<(Instant, Turn), Key>| queue.iter().next().map(|(at, key)| (at.0, key.clone()));
         let (expiry, key) = [first(&self.backoff), first(&self.error_backoff)].into_iter().flatten().min()?;
@@ -386,7 +386,7 @@ impl SchedulingQueue {
     }
 }
 
-/// What does not concern the plugin that holds a pod back cannot let it go, whoever else rejected it before.
+/// An event that does not concern the plugin that gates a pod cannot release it, no matter which plugins rejected it before.
 fn gate_listens(pod: &QueuedPod, interested: &[PluginSet]) -> bool {
     pod.gated_by.is_none_or(|gate| interested[pod.profile].contains(gate))
 }

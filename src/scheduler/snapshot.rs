@@ -49,7 +49,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The nodes in the order they are tried: one of each zone in turn, so that whoever stops early has still
+    /// The nodes in the order they are tried: one of each zone in turn, so that a cycle that stops early has still
     /// seen all zones. Mirrors `nodeTree.list`.
     pub fn order(&self) -> &[NodeId] {
         &self.order

@@ -157,7 +157,7 @@ pub fn claims_of(pod: &PodInfo) -> Vec<Key> {
     claims_behind(&pod.pod).map(|claim| Key::new(pod.namespace(), &claim.name)).collect()
 }
 
-/// The claims that a pod names. Nobody else uses one that is made for it.
+/// The claims that a pod names. No other pod uses one that is made for it.
 pub fn named_claims_of(pod: &PodInfo) -> Vec<Key> {
     claims_behind(&pod.pod)
         .filter(|claim| !claim.ephemeral)

@@ -27,7 +27,7 @@ impl Timers {
         Timers { cycle: hub.memory(false), backoff: hub.memory(None), unschedulable: hub.memory(None) }
     }
 
-    /// Sees to it that whatever the queue will want done has its wake.
+    /// Arms a wake for the next thing that the queue has to do.
     pub(super) fn arm(&self, hub: &Hub, actor: ActorId, queue: &SchedulingQueue) {
         let now = hub.now();
         if queue.has_next() {

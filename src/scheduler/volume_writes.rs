@@ -154,7 +154,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// A claim changed: whoever waits for one looks again. Few pods wait at once.
+    /// A claim changed: each pod that waits for one looks again. Few pods wait at once.
     pub(super) fn claims_changed(&self) {
         let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
         waiting.values().for_each(|call| self.client.hub().unpark(self.client.actor(), *call));

@@ -1,8 +1,8 @@
 //! What people and containers run: the shell and the programs of a small Linux, such as busybox has them.
 //!
-//! In Kubernetes all of this is inside images, and nobody's business but theirs. Here no program is run: each is a function
+//! In Kubernetes all of this is inside images and belongs to them alone. Here no program is run: each is a function
 //! from words, input and files to what it prints, with the real one's words, so that `kubectl exec web -- sh -c '…'` and the
-//! commands of a manifest do what one expects. The rooms, from those that need nothing to those that need a network:
+//! commands of a manifest do what one expects. The modules, from those that need nothing to those that need a network:
 //!
 //! 1. [`ran`]: how a command has ended.
 //! 2. [`text`]: programs that read lines and print lines: `grep`, `sed`, `sort` and what else stands in pipes.
@@ -16,11 +16,11 @@
 //! the processes.
 //!
 //! Must hold:
-//! - Whatever is typed, a program or a script comes back or says how long it waits. Kept by `no_script_breaks_it` and
+//! - For any input, a program or a script comes back or says how long it waits. Kept by `no_script_breaks_it` and
 //!   `a_loop_without_a_pause_comes_to_an_end`.
 //! - What is not understood is *unsupported* as a whole and never half done. Kept by `words_are_read_as_a_shell_reads_them`.
 //!
-//! Left out: real programs, options that a room does not list, interpreters such as `python`.
+//! Left out: real programs, options that a module does not list, interpreters such as `python`.
 
 pub mod ran;
 

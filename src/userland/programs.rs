@@ -84,7 +84,7 @@ pub fn installs(program: &str) -> bool {
     )
 }
 
-/// Whether these words start a program that goes on until somebody stops it.
+/// Whether these words start a program that goes on until it is stopped.
 pub fn never_ends(words: &[String]) -> bool {
     let name = words.first().map(|word| shell::program(word));
     matches!(name, Some("tail" | "nc")) && !is_known(words)

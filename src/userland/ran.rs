@@ -9,7 +9,7 @@ pub struct Ran {
     pub errors: String,
     /// How it has ended.
     pub code: i32,
-    /// The host that it has asked for a page, if nobody in the cluster has that name.
+    /// The host that it has requested a page from, if the name is unknown in the cluster.
     pub unknown_host: Option<String>,
 }
 

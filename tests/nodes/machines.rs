@@ -187,7 +187,7 @@ fn a_silent_node_is_tainted_and_its_pods_go() {
     assert!(pod.metadata.deletion_timestamp.is_some());
 }
 
-/// When no node answers, it is not the nodes: nobody is evicted.
+/// When no node answers, it is not the nodes: no Pod is evicted.
 #[test]
 fn a_dark_cluster_evicts_nobody() {
     let mut world = World::new(2);
@@ -244,7 +244,7 @@ fn a_kubelet_tells_that_its_node_is_cordoned() {
     }
 }
 
-/// Every namespace has its account and its certificate authority, whoever takes them away.
+/// Every namespace has its account and its certificate authority, even after a client deletes them.
 #[test]
 fn a_namespace_is_furnished() {
     let mut world = World::new(0);

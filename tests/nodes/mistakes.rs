@@ -121,7 +121,7 @@ timeline:
     );
 }
 
-/// Of a Service nobody says that it selects nobody; it has no endpoints, and who asks is refused.
+/// A Service whose selector matches no Pod gives no warning; it has no endpoints, and connections to it are refused.
 #[test]
 fn a_selector_that_matches_nothing() {
     let text = format!(
@@ -206,7 +206,7 @@ fn a_proxy_that_sleeps_is_found_out() {
     assert!(broken.starts_with("a deleted Pod gets no new connection once the proxy knows: node-1 sent"), "{broken}");
 }
 
-/// A slice that somebody else has written may say anything.
+/// A slice that another client has written may say anything.
 #[test]
 fn a_slice_that_lies_is_found_out() {
     let slice = "  slice.yaml: |

@@ -179,12 +179,12 @@ fn every_packet_ends_in_a_socket_or_with_a_reason() {
         assert!(ended || went_on, "{} is lost at step {}", message.line(), step.id.0);
         ends += usize::from(ended);
     }
-    // Four hops from Pod to Pod; five packets for a page, two for a refusal and a ping, one that nobody answers.
+    // Four hops from Pod to Pod; five packets for a page, two for a refusal and a ping, one without an answer.
     assert_eq!((hops, ends), (5 * 4 + 2 * 4 + 2 * 4 + 3, 10));
 }
 
 /// A Pod that is the only one behind a Service calls it: the bridge must send a frame back by the port it came from, and
-/// the Pod must believe to talk to somebody else, or it would answer itself directly.
+/// the Pod must see another client than itself, or it would answer itself directly.
 #[test]
 fn a_pod_reaches_itself_through_its_service() {
     let hairpin_off = "  - node node-1 cp off.conflist /etc/cni/net.d/10-kubestep.conflist\n";
@@ -240,7 +240,7 @@ timeline:
 /// The installed network, but for `hairpinMode`.
 const OFF: &str = r#"{"cniVersion": "1.1.0", "name": "kubestep", "plugins": [{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}"#;
 
-/// A Deployment that is updated, scaled and loses a container; whatever a slice calls ready then answers, from every
+/// A Deployment that is updated, scaled and loses a container; each endpoint that a slice calls ready then answers, from every
 /// node.
 #[test]
 fn a_ready_endpoint_answers() {
@@ -304,8 +304,8 @@ fn ready_endpoints(cluster: &Cluster) -> Vec<(String, String)> {
     ready
 }
 
-/// A Pod that is asked to go and takes its time still listens, but a Service sends nobody there once the proxies have
-/// heard.
+/// A Pod that is asked to go and takes its time still listens, but a Service sends no connection there once the proxies have
+/// seen the change.
 #[test]
 fn a_deleted_pod_gets_no_new_connection() {
     let timeline = "\
@@ -335,7 +335,7 @@ timeline:
     }
 }
 
-/// Pods have addresses of the range that the Node object names, whatever the order in which nodes came; and when a node
+/// Pods have addresses of the range that the Node object names, in any order of the nodes; and when a node
 /// comes back after its object was deleted, of its new range.
 #[test]
 fn a_nodes_range_is_its_pods_range() {

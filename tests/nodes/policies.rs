@@ -266,7 +266,7 @@ Spec:
     assert!(said.contains(page), "{said}");
 }
 
-/// The property that watches over all this can fail: somebody flushes the rules, and a connection passes.
+/// The property that watches over all this can fail: another program flushes the rules, and a connection passes.
 #[test]
 fn rules_that_are_gone_are_found_out() {
     let (mut cluster, _, _) = session("{podSelector: {}}", &[]);

@@ -292,7 +292,7 @@ fn connections_to_a_service_are_tracked() {
     let tracked = on_node(&mut cluster, "conntrack -L");
     let service = tracked.lines().find(|line| line.contains(" dst=10.96.") && line.contains(" dport=80 "));
     let line = service.unwrap_or_else(|| panic!("{tracked}"));
-    // The answers come from the Pod, and go to whoever the rules made the client look like.
+    // The answers come from the Pod, and go to the address that the rules gave the client.
     assert!(
         line.starts_with("tcp      6 ") && line.contains(" src=10.244.") && line.contains(" mark=0 use=1"),
         "{line}"

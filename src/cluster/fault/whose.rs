@@ -132,7 +132,7 @@ impl Cluster {
         }
     }
 
-    /// What a name is told that is no process's: where to turn instead; empty if nobody knows.
+    /// Where to turn instead with a name that is no process's; empty if that is unknown.
     pub(super) fn instead(&self, word: &str) -> String {
         let stopping = self.that_stop();
         let manager = stopping.iter().find(|name| name.starts_with("kube-controller-manager"));

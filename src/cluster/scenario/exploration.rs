@@ -58,7 +58,7 @@ pub struct OwnProperty {
     /// One that the program knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<String>,
-    /// Of which objects: a kind, and perhaps a name with `*`.
+    /// The objects: a kind, and perhaps a name with `*`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub of: String,
     /// No change of such an object is like this.

@@ -10,7 +10,7 @@ use userland::programs;
 use userland::shell::builtins::seconds;
 use userland::shell::{BUILTINS, Program};
 
-/// So long may a line last that sleeps. Every second of a cluster's has heartbeats in it: nobody waits for more of them.
+/// So long may a line last that sleeps. Each second of a cluster has heartbeats in it: more of them help no user.
 pub(super) const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What is said of one that lasts longer.

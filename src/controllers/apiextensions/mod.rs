@@ -2,10 +2,10 @@
 //!
 //! # How a definition comes to be served
 //!
-//! A new definition claims names: a plural, a singular, short names, a kind. [`naming`] looks whether another definition of
-//! the group has them already, and writes what is accepted into the status. [`establishing`] then says that the kind is
+//! A new definition claims names: a plural, a singular, short names, a kind. [`naming`] checks whether another definition of
+//! the group has them already, and writes the accepted names into the status. [`establishing`] then says that the kind is
 //! *Established*, and from there on clients find it and create objects. When the definition is deleted, a finalizer holds
-//! it until [`finalizer`] has deleted all objects of the kind: nobody could delete them later.
+//! it until [`finalizer`] has deleted all objects of the kind: without the definition no client could delete them.
 //!
 //! # Must hold
 //!

@@ -25,7 +25,7 @@
 //!
 //! # Left out
 //!
-//! Volume plugins other than CSI; attachments that somebody else made.
+//! Volume plugins other than CSI; attachments that another client made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -66,7 +66,7 @@ pub const REGISTRATION: Registration = Registration {
     ..Registration::new("attachdetach-controller", &|context| Rc::new(AttachDetach::new(context)))
 };
 
-/// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that nobody there wants.
+/// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that no Pod there uses.
 const UNMOUNT_WAIT_MAX: Duration = Duration::from_secs(6 * 60);
 /// The index of attachments by volume, and by node.
 const BY_VOLUME: &str = "attachments by volume";
@@ -96,7 +96,7 @@ struct State {
     refused: BTreeSet<Key>,
     /// Since when a volume should come off.
     unwanted: BTreeMap<Key, Instant>,
-    /// Pairs whose volume was still mounted when the node was removed: nobody will say that it is not.
+    /// Pairs whose volume was still mounted when the node was removed: no kubelet will report it as unmounted.
     left_mounted: BTreeSet<Key>,
     /// The attachments of pairs that were asked to go, by uid: the cache may not know that yet.
     going: BTreeMap<Key, Option<String>>,
@@ -246,7 +246,7 @@ impl AttachDetach {
         let mut elsewhere = self.attachments.by_index(BY_VOLUME, name);
         elsewhere.retain(|attachment| attachment.spec.node_name != node);
         if !elsewhere.is_empty() && !may_be_shared(volume) {
-            // Whoever detaches it there brings this key back. While it comes or goes there nothing is said.
+            // Its detachment there queues this key again. While an attachment there comes or goes, no Event is sent.
             let settled = elsewhere.iter().all(|attachment| is_attached(attachment) && !self.is_going(attachment));
             if settled && self.state.borrow_mut().refused.insert(key.clone()) {
                 self.tell_multi_attach(volume, users, &elsewhere);
@@ -327,7 +327,7 @@ impl AttachDetach {
         }
     }
 
-    /// The attachment is there and nobody wants it.
+    /// The attachment exists and no Pod on the node uses the volume.
     async fn detach(&self, key: &Key, volume: &PersistentVolume, attachment: &VolumeAttachment) -> Result<(), Error> {
         if self.is_going(attachment) {
             return Ok(());
@@ -410,7 +410,7 @@ impl AttachDetach {
         attached.filter_map(|attachment| pair_of(&Object::VolumeAttachment(attachment))).map(|(n, v)| Key::new(&n, &v))
     }
 
-    /// Every node where somebody wants the volume, and every one that has it.
+    /// Queues every node where a Pod uses the volume, and every node that has it attached.
     fn queue_volume(&self, name: &str) {
         let Some(volume) = self.volumes.get(&Key::new("", name)) else { return };
         let pods = self.all_users(&volume);

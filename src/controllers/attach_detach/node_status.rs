@@ -81,7 +81,7 @@ impl AttachDetach {
         if let Some(report) = state.reports.get_mut(node) {
             report.written = wanted;
         }
-        // Whatever is to come off has waited for that.
+        // The detachments of this node were waiting for that write.
         self.pairs_of(node).filter(|pair| state.unwanted.contains_key(pair)).for_each(|pair| self.queue.add(pair));
         Ok(())
     }

@@ -233,7 +233,7 @@ impl CronJobs {
             self.recorder.event(cron_job, EventType::Normal, "SawCompletedJob", message);
             *changed = true;
         }
-        // A Job that somebody else made counts as well.
+        // A Job that another client made counts as well.
         if holding(job, COMPLETE).is_some() {
             let ended = job.status.as_ref().and_then(|status| status.completion_time.clone());
             let status = cron_job.status.get_or_insert_default();
@@ -352,7 +352,7 @@ impl CronJobs {
                 Ok(Some(job).filter(|_| ours && !known))
             }
             Err(status) => {
-                // In a namespace that is going away failures are expected and nobody is left to read of them.
+                // In a terminating namespace failures are expected, and no user is left to read about them.
                 if !status.is_namespace_terminating() {
                     let message = format!("Error creating job: {status}");
                     self.recorder.event(cron_job, EventType::Warning, "FailedCreate", message);

@@ -155,7 +155,7 @@ impl DaemonSets {
     }
 }
 
-/// Pods that nobody has bound yet, made for nodes that are gone. Mirrors `getUnscheduledPodsWithoutNode`.
+/// Pods that are not bound yet, made for nodes that are gone. Mirrors `getUnscheduledPodsWithoutNode`.
 fn stranded(context: &Sync, by_node: &std::collections::BTreeMap<String, Vec<Arc<Pod>>>) -> Vec<Arc<Pod>> {
     let there: BTreeSet<&str> = context.nodes.iter().filter_map(|node| node.metadata.name.as_deref()).collect();
     let gone = by_node.iter().filter(|(node, _)| !there.contains(node.as_str())).flat_map(|(_, pods)| pods);

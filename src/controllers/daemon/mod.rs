@@ -11,7 +11,7 @@
 //!    its name ([`nodes`]); the scheduler binds it like any other. A failed Pod is deleted, and so is one on a node that
 //!    may not have it ([`manage`]).
 //! 3. **Which Pods are from an old template?** With `RollingUpdate` some are deleted, or (`maxSurge`) get a new one beside
-//!    them first ([`update`]). With `OnDelete` they stay until somebody deletes them.
+//!    them first ([`update`]). With `OnDelete` they stay until a user deletes them.
 //! 4. **What is there now?** ([`status`])
 //!
 //! # Must hold
@@ -333,7 +333,7 @@ impl DaemonSets {
         pods::resolve(&self.sets, &pod.metadata, owner)
     }
 
-    /// Nobody owns the Pod or revision: every DaemonSet that selects it may adopt it.
+    /// The Pod or revision has no owner: every DaemonSet that selects it may adopt it.
     fn enqueue_selecting(&self, orphan: &ObjectMeta) {
         let wants = |set: &DaemonSet, labels: &BTreeMap<String, String>| {
             let selector = Selector::of_option(set.spec.as_ref().map(|spec| &spec.selector));

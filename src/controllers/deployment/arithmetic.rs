@@ -1,4 +1,4 @@
-//! The arithmetic of a rollout: how many Pods there may be, and how many of which ReplicaSet.
+//! The arithmetic of a rollout: how many Pods there may be in all, and how many in each ReplicaSet.
 //!
 //! Plain functions over plain numbers. Mirrors `pkg/controller/deployment/util/deployment_util.go`.
 

@@ -288,7 +288,7 @@ impl Deployments {
         }
     }
 
-    /// Nobody owns the ReplicaSet: every Deployment that selects it may adopt it.
+    /// The ReplicaSet has no owner: every Deployment that selects it may adopt it.
     /// Mirrors `getDeploymentsForReplicaSet`.
     fn enqueue_selecting(&self, rs: &ObjectMeta) {
         let Some(labels) = rs.labels.as_ref().filter(|labels| !labels.is_empty()) else { return };

@@ -21,7 +21,7 @@ pub struct Sizes {
     pub old: Vec<i32>,
 }
 
-/// Works out how far a rolling update may go now, for a Deployment with these ReplicaSets, of which one is new.
+/// Works out how far a rolling update may go now, for a Deployment with these ReplicaSets and the new one among them.
 pub type Arithmetic = dyn Fn(&Deployment, &Sets, &ReplicaSet) -> Sizes;
 
 impl Deployments {
@@ -39,7 +39,7 @@ impl Deployments {
         self.sync_rollout_status(d, &sets).await
     }
 
-    /// Gives ReplicaSets their sizes, whoever worked them out. Whether any of them had another. Old ones keep theirs while
+    /// Gives ReplicaSets these sizes, and returns whether any of them had another. Old ones keep theirs while
     /// the status of one is older than its size, as in [`Deployments::clean_up_unhealthy`].
     async fn scale_to(&self, d: &Deployment, sets: &Sets, new: &Arc<ReplicaSet>, to: Sizes) -> Result<bool, Error> {
         let mut scaled = self.resize(d, new, to.new).await?.0;
@@ -78,9 +78,9 @@ impl Deployments {
         unhealthy + healthy > 0
     }
 
-    /// Pods that are not available anyway go first: nobody misses them, and a broken rollout that is undone would
-    /// wait for them for ever. Fails if a ReplicaSet's own controller has not counted yet what was taken from it before:
-    /// that count would let old Pods go twice. Mirrors `cleanupUnhealthyReplicas`.
+    /// Pods that are not available go first: that costs no availability, and a broken rollout that is undone would
+    /// wait for them for ever. Fails if a ReplicaSet's own controller has not yet counted the last scale-down:
+    /// with the count from before it, old Pods would go twice. Mirrors `cleanupUnhealthyReplicas`.
     async fn clean_up_unhealthy(&self, d: &Deployment, old: &mut [Arc<ReplicaSet>], room: i32) -> Result<i32, Error> {
         let mut scaled_down = 0;
         for rs in old {

@@ -15,7 +15,7 @@ use super::revision::{by_creation, by_revision, desired_replicas, rollback_to, s
 use super::{Deployments, Sets};
 
 impl Deployments {
-    /// Whether somebody changed the Deployment's size: an active ReplicaSet remembers another one.
+    /// Whether a client changed the Deployment's size: an active ReplicaSet remembers another one.
     pub(super) async fn is_scaling_event(&self, d: &mut Deployment, owned: &[Arc<ReplicaSet>]) -> Result<bool, Error> {
         let sets = self.sets(d, owned, false).await?;
         let wanted = wanted(d);

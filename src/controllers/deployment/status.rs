@@ -29,9 +29,9 @@ pub mod reason {
     pub const UPDATED: &str = "ReplicaSetUpdated";
     /// The deadline passed.
     pub const TIMED_OUT: &str = "ProgressDeadlineExceeded";
-    /// Somebody paused it.
+    /// A user paused it.
     pub const PAUSED: &str = "DeploymentPaused";
-    /// And let it go on.
+    /// A user resumed it.
     pub const RESUMED: &str = "DeploymentResumed";
     /// A ReplicaSet was made for the template.
     pub const CREATED: &str = "NewReplicaSetCreated";
@@ -178,7 +178,7 @@ fn set_progress(d: &Deployment, sets: &Sets, deadline: Duration, status: &mut De
     let current = find(d.status.as_ref(), PROGRESSING).cloned();
     let was_complete = current.as_ref().and_then(|c| c.reason.as_deref()) == Some(reason::AVAILABLE);
     if was_complete && status.replicas == status.updated_replicas {
-        // No rollout is under way, only a change of size: nobody asks for its progress.
+        // No rollout is under way, only a change of size, which has no progress to report.
         return;
     }
     let subject = match &sets.new {

@@ -23,7 +23,7 @@ pub type Evicted = BTreeMap<String, Time>;
 pub struct Disrupted {
     /// Evicted, and not yet seen being deleted.
     pub pods: Evicted,
-    /// Evicted so long ago that nobody will delete them any more.
+    /// Evicted so long ago that no deletion is expected any more.
     pub overdue: Vec<Arc<Pod>>,
     /// When the next of `pods` is overdue.
     pub next: Option<Instant>,

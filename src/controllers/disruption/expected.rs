@@ -112,7 +112,7 @@ impl Disruptions {
         Some((owner.uid.clone(), replicas(deployment.spec.as_ref().and_then(|spec| spec.replicas))))
     }
 
-    /// Whoever has a `scale` can be asked. Mirrors `getScaleController`.
+    /// The number comes from the owner's `scale`, if its kind has one. Mirrors `getScaleController`.
     async fn ask_for_scale(&self, pod: &Pod, owner: &OwnerReference) -> Result<Option<Scale>, Error> {
         let definitions: Vec<Object> = self.owners.definitions.list().into_iter().map(Resource::into_object).collect();
         let Some(kind) = Discovery::of(&definitions).from_manifest(&owner.api_version, &owner.kind) else {
@@ -163,7 +163,7 @@ fn desired(max_unavailable: Option<&IntOrString>, min_available: Option<&IntOrSt
     }
 }
 
-/// What is said of a budget that also selects Pods which nobody keeps.
+/// The message for a budget that also selects Pods without a controller.
 pub(super) fn unmanaged_text(budget: &PodDisruptionBudget) -> String {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     let labels = selector.and_then(|selector| selector.match_labels.as_ref());

@@ -3,8 +3,8 @@
 //! # How a change flows
 //!
 //! A PodDisruptionBudget says how many of the Pods that it selects must stay healthy, or how many may be missing. It
-//! stops nobody by itself: it has a status, in which `disruptionsAllowed` says how many Pods may be evicted *now*, and
-//! the API server refuses an eviction while that is zero. This controller counts. Whatever happens to a Pod, the key of
+//! blocks no eviction by itself: it has a status, in which `disruptionsAllowed` says how many Pods may be evicted *now*, and
+//! the API server refuses an eviction while that is zero. This controller counts. On every change of a Pod, the key of
 //! the budget that covers it is queued, and a worker
 //!
 //! 1. finds the Pods that the budget selects;

@@ -1,7 +1,7 @@
 //! Pods that were marked for a disruption which then did not come: after two minutes the mark is taken back.
 //!
-//! Whoever ends a Pod writes DisruptionTarget first and deletes second; if it is stopped in between, a Pod that goes on
-//! living would say for ever that it is about to end. In Kubernetes this is a second queue of the disruption controller
+//! A component that ends a Pod writes DisruptionTarget first and deletes second; if it is stopped in between, a Pod that goes on
+//! running would say for ever that it is about to end. In Kubernetes this is a second queue of the disruption controller
 //! (`syncStalePodDisruption`); here it is a row of its own in the table, with the same service account.
 
 use std::rc::Rc;

@@ -13,8 +13,8 @@
 //! | is being deleted, answers no more | false | false | true |
 //! | has ended, or is gone | no endpoint | | |
 //!
-//! A reconcile asks which Pods are selected ([`super::service_pods`]), what the slices should say ([`mod@slice`]), and which
-//! writes lead there ([`pack`]). A Service with no endpoints keeps one empty slice, so that whoever looks can tell
+//! A reconcile finds out which Pods are selected ([`super::service_pods`]), what the slices should say ([`mod@slice`]), and which
+//! writes lead there ([`pack`]). A Service with no endpoints keeps one empty slice, so that a client can tell
 //! "none" from "not yet".
 //!
 //! # Must hold
@@ -71,7 +71,7 @@ pub const REGISTRATION: Registration = Registration {
 pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// The index of slices by Service and controller: [`index_value`].
 pub const BY_SERVICE: &str = "service";
-/// How soon somebody else's change of a slice is looked at. Mirrors `endpointSliceChangeMinSyncDelay`.
+/// How long a change of a slice by another client waits before its reconcile. Mirrors `endpointSliceChangeMinSyncDelay`.
 const FOREIGN_CHANGE_DELAY: Duration = Duration::from_secs(1);
 /// The first failure of a key waits this long, each further one twice as long.
 pub const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -302,7 +302,7 @@ fn is_owned_by(slice: &EndpointSlice, service: &Service) -> bool {
     controller_of(&slice.metadata).is_some_and(|owner| Some(&owner.uid) == service.metadata.uid.as_ref())
 }
 
-/// Queues the Services of slices that somebody else than their controller has changed.
+/// Queues the Services of slices that a client other than their controller has changed.
 pub fn watch_slices(change: &Change, managed_by: &str, tracker: &Tracker, enqueue: impl Fn(Key)) {
     let slice = |object: &Object| match object {
         Object::EndpointSlice(slice) => Some(slice.clone()),

@@ -26,7 +26,7 @@ pub struct Plan {
     pub create: Vec<EndpointSlice>,
     /// Slices as they are to be.
     pub update: Vec<EndpointSlice>,
-    /// Slices that nobody needs any more.
+    /// Slices that are not needed any more.
     pub delete: Vec<Arc<EndpointSlice>>,
 }
 
@@ -110,7 +110,7 @@ impl Plan {
     }
 }
 
-/// What makes an endpoint the same one, whatever else about it changes: address, host name and Pod.
+/// What identifies an endpoint, even when its other fields change: address, host name and Pod.
 pub fn identity(endpoint: &Endpoint) -> String {
     let mut addresses = endpoint.addresses.clone();
     addresses.sort_unstable();

@@ -2,8 +2,8 @@
 //! zone each of its endpoints is meant, so that every zone gets its share.
 //!
 //! A zone's share is that of its nodes in the CPU of all. At first each endpoint is meant for its own zone; then zones with
-//! too many give some of theirs to zones with too few. Where no zone can be kept from getting a fifth too little, or too
-//! little is known, nobody is told anything, and an Event says why. `trafficDistribution` is the newer way, and knows no
+//! too many give some of theirs to zones with too few. Where some zone would get a fifth too little in any case, or too
+//! little is known, no endpoint gets a hint, and an Event says why. `trafficDistribution` is the newer way, and knows no
 //! shares. Mirrors `k8s.io/endpointslice/topologycache`.
 
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Topology(Memory<State>);
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// The share of each zone; None if there are not two of which enough is known.
+    /// The share of each zone; None unless enough is known about at least two of them.
     shares: Option<Zones<f64>>,
     /// How many endpoints are meant for which zone, of the Services that are told apart so.
     told: BTreeMap<Key, Zones<i64>>,

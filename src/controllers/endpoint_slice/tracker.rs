@@ -1,7 +1,7 @@
 //! Whether the cache holds what was written last. Mirrors `EndpointSliceTracker` of `k8s.io/endpointslice/util`.
 //!
 //! A slice counts its generations. The controller remembers the newest that it wrote of each: a cache with an older
-//! one is stale, and a change to a newer one was somebody else's.
+//! one is stale, and a change to a newer one was made by another client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Tracker {
         self.0.borrow_mut().entry(service.clone()).or_default().insert(uid, Some(generation));
     }
 
-    /// This slice is there as it is to be, whoever wrote it.
+    /// This slice already says what it should, no matter which client wrote it.
     pub fn knows(&self, service: &Key, slice: &EndpointSlice) {
         let (uid, generation) = version(slice);
         self.0.borrow_mut().entry(service.clone()).or_default().entry(uid).or_insert(Some(generation));
@@ -58,7 +58,7 @@ impl Tracker {
         written.is_none_or(|written| written.is_some_and(|wrote| generation > wrote))
     }
 
-    /// A slice is gone; says whether somebody else has done it.
+    /// A slice is gone; returns whether another client deleted it.
     pub fn is_foreign_deletion(&self, service: &Key, slice: &EndpointSlice) -> bool {
         let mut all = self.0.borrow_mut();
         let removed = all.get_mut(service).and_then(|written| written.remove(&version(slice).0));

@@ -1,6 +1,6 @@
 //! Subsets as slices want them: ports that the same addresses serve stand together, each address once.
 //!
-//! Whoever writes Endpoints by hand may name an address in several subsets. Where they disagree about one port, the address
+//! A user who writes Endpoints by hand may name an address in several subsets. Where they disagree about one port, the address
 //! is not ready. Mirrors `RepackSubsets` of `pkg/api/v1/endpoints`.
 
 use std::collections::BTreeMap;

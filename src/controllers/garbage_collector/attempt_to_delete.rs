@@ -33,13 +33,13 @@ pub struct Owners {
 /// What is to be done about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Somebody owns it.
+    /// It has an owner that stays.
     Keep,
-    /// Somebody owns it; the other owners' references are taken off.
+    /// It has an owner that stays; the references to the other owners are removed.
     Disown,
     /// An owner waits for it, and it has dependents of its own, which go first.
     DeleteDependentsFirst,
-    /// Nobody owns it.
+    /// It has no owner that stays.
     Delete,
 }
 

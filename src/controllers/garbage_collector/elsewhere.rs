@@ -1,4 +1,4 @@
-//! The collector with somebody else's rule: it looks things up as it always does, and asks what is to be done.
+//! The collector with a rule that decides in its place: it looks objects up as always, and asks the rule what to do.
 
 use std::rc::Rc;
 
@@ -25,8 +25,8 @@ pub enum Decision {
     LetGo,
 }
 
-/// Decides about an object, of which the owners that are there are known, and what depends on it. None: it is for the
-/// collector to say.
+/// Decides about an object, given its owners that exist and its dependents. None: the collector decides
+/// by itself.
 pub type Rule = dyn Fn(&Object, &[Object], &[Object]) -> Option<Decision>;
 
 impl GarbageCollector {

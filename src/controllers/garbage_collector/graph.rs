@@ -131,7 +131,7 @@ impl Graph {
         self.nodes.get(uid).map(|node| Effect::AttemptToDelete(node.identity.clone()))
     }
 
-    /// A virtual node turns out to be `identity`: whoever claimed otherwise has a wrong owner.
+    /// A virtual node turns out to be `identity`: a dependent that claimed otherwise has a wrong owner.
     fn name_virtual_node(&mut self, uid: &Uid, identity: Identity, effects: &mut Vec<Effect>) {
         let Some(node) = self.nodes.get(uid).filter(|node| *node.identity != identity) else { return };
         let (_, others) = self.split_dependents(node, &identity);
@@ -284,7 +284,7 @@ impl Graph {
         for dependent in dependents.iter().filter_map(|uid| self.nodes.get(uid)) {
             for reference in dependent.owners().iter().filter(|reference| reference.uid == *absent.uid) {
                 let mut guess = Identity::claimed(reference, &dependent.identity.namespace);
-                // What is absent without a namespace is of a cluster-scoped kind, whoever asks.
+                // What is absent without a namespace is of a cluster-scoped kind, no matter which dependent names it.
                 if absent.namespace.is_empty() && guess.kind == absent.kind && guess.api_version == absent.api_version {
                     guess.namespace.clear();
                 }

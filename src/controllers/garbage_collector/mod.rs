@@ -1,10 +1,10 @@
-//! The garbage collector: deletes what nobody owns any more.
+//! The garbage collector: deletes objects that have no owner any more.
 //!
 //! # How a change flows
 //!
-//! A Deployment owns a ReplicaSet, which owns Pods: each says so in its `metadata.ownerReferences`. Nobody deletes the
-//! Pods when the Deployment is deleted; the collector does, for all kinds alike, and it knows nothing of any of them.
-//! It watches every kind and keeps a [`graph`] of who names whom as an owner. A change of the graph puts objects into
+//! A Deployment owns a ReplicaSet, which owns Pods: each says so in its `metadata.ownerReferences`. The client that deletes
+//! a Deployment does not delete its Pods; the collector does, for all kinds alike, and needs to know none of them.
+//! It watches every kind and keeps a [`graph`] of objects and the owners that they name. A change of the graph puts objects into
 //! the queue:
 //!
 //! - *attemptToDelete*: a worker asks the API server for the object, and for each owner that it names, and then knows
@@ -27,8 +27,8 @@
 //! - Nothing is deleted because a cache says so: object and owners are read from the API server first, and the DELETE
 //!   carries the uid and the resourceVersion that were read. Kept by `what_is_there_is_not_removed_on_hearsay` and
 //!   the property "what the garbage collector deletes has no owner any more".
-//! - An object with one owner that is there stays. Kept by `one_owner_is_enough_to_stay`.
-//! - Events are nobody's dependents here: they are too many, and expire by themselves. Kept by
+//! - An object with one owner that exists stays. Kept by `one_owner_is_enough_to_stay`.
+//! - Events are not in the graph as dependents: there are too many, and they expire by themselves. Kept by
 //!   `an_event_goes_after_an_hour`.
 //!
 //! Mirrors `pkg/controller/garbagecollector`. Its graph builder has a queue of changes and one worker; here informers'

@@ -1,4 +1,4 @@
-//! The graph as lines of text: each object below its owner, for whoever looks into the collector.
+//! The graph as lines of text: each object below its owner, for a user who looks into the collector.
 
 use std::collections::BTreeSet;
 

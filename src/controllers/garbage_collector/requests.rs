@@ -133,7 +133,7 @@ impl GarbageCollector {
         }
     }
 
-    /// Takes one finalizer off an object, whatever else changes about it meanwhile. Mirrors `removeFinalizer`.
+    /// Removes one finalizer from an object, even if its other fields change meanwhile. Mirrors `removeFinalizer`.
     pub(super) async fn remove_finalizer(&self, identity: &Identity, finalizer: &str) -> Result<(), Error> {
         let Ok(kind) = self.resource(identity) else { return Ok(()) };
         let mut waits = CONFLICT_BACKOFF.into_iter();

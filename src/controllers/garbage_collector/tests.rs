@@ -177,7 +177,7 @@ fn an_absent_owner_is_guessed_by_what_its_dependents_say() {
     assert_eq!(words(&graph.observed(&pod("a/two", &[owner("web")]))), ["delete two"]);
     let claimed = graph.get("web").unwrap().identity.clone();
     assert_eq!(claimed.name, "wob");
-    // There is no `wob`: whoever said so goes, and `web` is asked for next.
+    // There is no `wob`: the dependent that named it is deleted, and `web` is looked up next.
     assert_eq!(words(&graph.proved_absent(&claimed)), ["delete one", "later web"]);
     let guess = graph.get("web").unwrap().identity.clone();
     assert_eq!(guess.name, "web");

@@ -40,7 +40,7 @@ impl Backoff {
     }
 }
 
-/// What is left of the pause after so many failures, of which the last was then.
+/// What is left of the backoff after this many failures, with the last one at this time.
 pub fn remaining(failures: u32, last: Instant, now: Instant) -> Duration {
     if failures == 0 {
         return Duration::ZERO;
@@ -49,8 +49,8 @@ pub fn remaining(failures: u32, last: Instant, now: Instant) -> Duration {
     pause.saturating_sub(now - last)
 }
 
-/// When the last container of a Pod that has ended did so. The best guess for one whose containers have not: when it was
-/// told not to be ready any more, or when somebody asked for its deletion. Mirrors `getFinishedTime`.
+/// When the last container of a Pod that has ended did so. The best guess for one with containers that have not: when it
+/// stopped being ready, or when a client asked for its deletion. Mirrors `getFinishedTime`.
 pub fn finished_at(pod: &Pod) -> Instant {
     let not_ready = || {
         let condition = ready_condition(pod).filter(|condition| condition.status == "False")?;

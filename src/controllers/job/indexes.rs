@@ -68,7 +68,7 @@ impl Extend<i32> for Indexes {
     }
 }
 
-/// Intervals, of which one of two numbers is written with a comma.
+/// Intervals; one that holds just two numbers is written with a comma.
 impl fmt::Display for Indexes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (first, last)) in self.0.iter().enumerate() {

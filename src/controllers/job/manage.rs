@@ -39,7 +39,7 @@ impl Jobs {
         }
     }
 
-    /// At least `count` Pods to delete: those whose index no Job needs or another Pod has, then whoever would be missed
+    /// At least `count` Pods to delete: those whose index no Job needs or another Pod has, then those that would be missed
     /// least. Mirrors `activePodsForRemoval`.
     fn superfluous(&self, sync: &Sync, count: i32) -> Vec<Arc<Pod>> {
         let (mut surplus, mut rest) = (Vec::new(), sync.active.clone());
@@ -178,7 +178,7 @@ fn is_gone(deletion: &Result<(), Error>) -> bool {
     }
 }
 
-/// How many Pods of a Job should run now, of which so many have succeeded and are active.
+/// How many Pods of a Job should run now, given how many have succeeded and how many are active.
 pub fn wanted(spec: &JobSpec, succeeded: i32, active: i32) -> i32 {
     let parallelism = spec.parallelism.unwrap_or(1);
     match spec.completions {

@@ -13,11 +13,11 @@
 //!
 //! # Why counting is hard
 //!
-//! A ReplicaSet counts what is there. A Job must count what *was* there: a Pod that succeeded may be deleted by anybody,
+//! A ReplicaSet counts what is there. A Job must count what *was* there: any client may delete a Pod that succeeded,
 //! and then the success would be forgotten, or be counted twice if the status write came too late. So each Pod carries a
 //! finalizer, `batch.kubernetes.io/job-tracking`, and its end is counted in two writes: the Pod's uid goes into
 //! `status.uncountedTerminatedPods`; then the finalizer comes off; then the uid moves into `succeeded` or `failed`.
-//! Whoever crashes between two of these steps finds out from uid and finalizer how far it had come.
+//! A controller that crashes between two of these steps finds out from uid and finalizer how far it had come.
 //!
 //! A status write for every Pod would be a flood, so a change of a Pod queues its Job a second later, and what happened
 //! in that second is written at once.
@@ -238,7 +238,7 @@ impl Jobs {
         pods::resolve(&self.jobs, &pod.metadata, owner)
     }
 
-    /// Nobody owns the Pod: every Job that selects it may adopt it.
+    /// The Pod has no owner: every Job that selects it may adopt it.
     fn enqueue_selecting(&self, pod: &Pod) {
         let wants = |job: &Job, labels: &BTreeMap<String, String>| {
             selector_of(job).is_ok_and(|selector| selector.matches(Some(labels)))

@@ -38,7 +38,7 @@ impl Orphans {
         Orphans { client, queue, jobs: context.lister(), pods: context.lister() }
     }
 
-    /// Whether nobody will count this Pod. Of a Job that another controller manages, that one sees to it.
+    /// Whether no controller will count this Pod. The Pods of a Job that another controller manages are left to that one.
     fn is_orphan(&self, pod: &Pod) -> bool {
         let owner = controller_of(&pod.metadata);
         if !is_tracked(pod) || owner.is_some_and(|owner| owner.kind != Kind::Job.info().kind) {

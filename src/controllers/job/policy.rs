@@ -16,7 +16,7 @@ pub enum FailureAction {
     Count,
     /// It does not.
     Ignore,
-    /// Its index has failed, whatever tries it has left.
+    /// Its index has failed, even if it has retries left.
     FailIndex,
     /// The Job has failed: this is what is said of it.
     FailJob(String),

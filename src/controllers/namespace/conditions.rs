@@ -1,4 +1,4 @@
-//! What keeps a Namespace from going, for people to read: five conditions in its status, of which True means trouble.
+//! What blocks the deletion of a Namespace, for people to read: five conditions in its status; True means trouble.
 //! Mirrors `deletion/status_condition_utils.go`.
 
 use k8s_openapi::api::core::v1::{NamespaceCondition, NamespaceStatus};

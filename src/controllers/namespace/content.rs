@@ -40,7 +40,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Whether more may be expected of the next attempt than of this one, without anybody's help from outside.
+    /// Whether the next attempt may achieve more than this one without help from another client.
     pub(super) fn goes_on(&self) -> bool {
         self.is_news || self.pods_end
     }
@@ -76,7 +76,7 @@ impl Totals {
     }
 }
 
-/// The kinds of which there may be something in a namespace, in the order of discovery: by group, and within it by name.
+/// The kinds that may have objects in a namespace, in the order of discovery: by group, and within it by name.
 fn namespaced_kinds(discovery: &Discovery) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = discovery.kinds().filter(|kind| kind.info().namespaced && kind.is_kept()).collect();
     kinds.sort_by_key(|kind| (group_rank(kind.info().group), kind.info().group, kind.info().plural));

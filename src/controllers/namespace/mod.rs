@@ -5,7 +5,7 @@
 //! DELETE of a Namespace removes nothing. The API server writes a deletionTimestamp and the phase Terminating, and from
 //! then on refuses new objects in it; the Namespace stays for as long as there is a finalizer in its *spec*, and the API
 //! server has put one there when it was made: `kubernetes`. Five seconds later this controller begins: it deletes
-//! the Pods and nothing else until they are gone, then whatever else lives there, kind by kind ([`content`]), writes what
+//! the Pods and nothing else until they are gone, then all other objects, kind by kind ([`content`]), writes what
 //! it could not remove into the status ([`conditions`]), and comes again. When nothing is left it takes its finalizer out
 //! with a PUT of `namespaces/NAME/finalize`, and the API server removes the Namespace.
 //!
@@ -90,7 +90,7 @@ impl Controller for NamespaceController {
             return Ok(());
         }
         match self.delete(&key).await {
-            // Somebody else was faster.
+            // Another client was faster.
             Err(Error::Api(status)) if status.is_not_found() => Ok(()),
             result => result,
         }
@@ -122,8 +122,8 @@ impl NamespaceController {
         Ok(())
     }
 
-    /// Halfway to when what is left should be gone. If what is left only waits for somebody outside to take a finalizer
-    /// away, and did so the last time, that may be for ever, and is background traffic.
+    /// Halfway to when the remaining objects should be gone. If they only wait for another client to remove a finalizer,
+    /// and did so the last time, that may take for ever, so the retry is background traffic.
     fn come_again(&self, key: &Key, outcome: &content::Outcome) {
         let wait = Duration::from_secs(outcome.estimate / 2 + 1);
         if outcome.goes_on() {

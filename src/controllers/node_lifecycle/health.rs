@@ -14,20 +14,20 @@ pub const GRACE: Duration = Duration::from_secs(50);
 /// `--node-startup-grace-period`: the same for a node that never told its condition.
 const STARTUP_GRACE: Duration = Duration::from_secs(60);
 
-/// The conditions that nobody can vouch for when the kubelet is silent.
+/// The conditions that become Unknown when the kubelet is silent.
 const KUBELET_CONDITIONS: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 /// What follows from how long nothing was heard of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Nobody knows how it is.
+    /// Its state is unknown.
     pub is_unknown: bool,
     /// The key of the NoExecute taint that it has for it.
     pub taint: Option<String>,
 }
 
-/// Says what follows for a node of which nothing was heard for this time, in place of [`NodeHealth::is_silent`] and of
-/// what the controller makes of it. None: it is for the controller to say.
+/// Says what follows for a node that was silent for this long, in place of [`NodeHealth::is_silent`] and of
+/// what the controller makes of it. None: the controller decides.
 pub type Rule = dyn Fn(&Node, Duration) -> Option<Finding>;
 
 /// What is remembered of a node between looks.

@@ -1,20 +1,20 @@
-//! The node lifecycle controller: notices that a node is silent, and says so where others look.
+//! The node lifecycle controller: notices that a node is silent, and says so where other components look.
 //!
 //! # How a change flows
 //!
 //! A kubelet shows that it lives by renewing its lease in `kube-node-lease` every ten seconds, and by posting its
-//! status now and then. Every five seconds this controller looks at all nodes ([`Monitor::look`]). A node of which
-//! nothing was heard for 50 s cannot say so itself, so the controller does:
+//! status now and then. Every five seconds this controller looks at all nodes ([`Monitor::look`]). A node that
+//! was silent for 50 s cannot report that itself, so the controller does:
 //!
 //! 1. its conditions become Unknown ([`health`]), with an Event `NodeNotReady`;
 //! 2. its Pods' condition Ready becomes False, so that Services stop sending them traffic;
-//! 3. a taint `unreachable:NoSchedule` keeps new Pods away. That taint simply mirrors the conditions, whoever wrote
-//!    them, and is set by whatever changes a Node ([`Monitor::mirror_conditions`]): it is also what takes a new node's
+//! 3. a taint `unreachable:NoSchedule` keeps new Pods away. That taint simply mirrors the conditions, no matter which client
+//!    wrote them, and every change of a Node updates it ([`Monitor::mirror_conditions`]): this also takes a new node's
 //!    first taint away;
 //! 4. a taint `unreachable:NoExecute` starts the clock of the Pods' tolerations, but for one node of a zone in ten
 //!    seconds only, and for none when no node in the whole cluster answers ([`zones`]).
 //!
-//! Evicting is somebody else's work: [`super::taint_eviction`] watches the taints.
+//! Evicting is left to another controller: [`super::taint_eviction`] watches the taints.
 //!
 //! A label for the operating system or the architecture is copied to its old beta name ([`Monitor::copy_labels`]).
 //!

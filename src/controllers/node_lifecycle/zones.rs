@@ -119,7 +119,7 @@ impl Zone {
         };
     }
 
-    /// Every zone is dark: taint nobody.
+    /// Every zone is dark: taint no node.
     pub fn stop(&mut self) {
         self.state = ZoneState::Full;
         self.interval = None;

@@ -121,7 +121,7 @@ impl Binder {
         self.recorder.event(claim, EventType::Normal, reason, message);
     }
 
-    /// Somebody else makes the volume, and is told so by an annotation.
+    /// An external provisioner makes the volume; an annotation tells it to.
     async fn provision(&self, claim: Arc<PersistentVolumeClaim>) -> Result<(), Error> {
         let name = class_of(&claim);
         let Some(class) = self.classes.get(&Key::new("", name)) else {
@@ -175,7 +175,7 @@ impl Binder {
             Some(volume) if is_promised_to(&volume, &claim) => return self.bind(volume, claim).await,
             Some(volume) => {
                 tell("FailedBinding", format!("volume \"{name}\" already bound to a different claim."));
-                // Somebody took the mark that the binding was seen through.
+                // A client has removed the annotation that marks the binding as complete.
                 if claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(BOUND_BY_CONTROLLER)) {
                     let (key, other) = (
                         Key::of_meta(&claim.metadata),

@@ -53,7 +53,7 @@ pub fn best(
             && class_of_volume(volume) == class_of(claim)
             && selected.is_none_or(|selector| selects(selector, volume.metadata.labels.as_ref()))
     };
-    // Of one that is promised to the claim nobody asks for the class.
+    // The class of a volume that is promised to the claim is not checked.
     let suits = |volume: &Arc<PersistentVolume>| {
         fits(volume, claim)
             && volume.metadata.deletion_timestamp.is_none()

@@ -2,7 +2,7 @@
 //!
 //! # How a change flows
 //!
-//! Somebody makes a PersistentVolumeClaim. [`claim`] looks for the smallest volume that will do ([`matching`]) and
+//! A user creates a PersistentVolumeClaim. [`claim`] looks for the smallest volume that will do ([`matching`]) and
 //! binds the two in four writes ([`bind`]): the volume's spec, the volume's status, the claim's spec, the claim's
 //! status. Any of them can be the last before a crash, and the next sync goes on from there. If there is no volume the
 //! claim waits: for a Pod to be scheduled, if its class says so; for an external provisioner, which is asked by an

@@ -91,7 +91,7 @@ impl Binder {
     }
 
     /// Deletes what the volume stands for, and then the volume; unless that is an external provisioner's business. It may
-    /// have changed meanwhile, so the API server is asked for it. What it stands for is deleted even where somebody has
+    /// have changed meanwhile, so the API server is asked for it. What it stands for is deleted even where a client has
     /// deleted the object before: since `HonorPVReclaimPolicy` the order does not matter. Mirrors `deleteVolumeOperation`.
     async fn delete_volume(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
         let name = volume.metadata.name.clone().unwrap_or_default();

@@ -204,7 +204,7 @@ fn within_bounds(wish: Wish) -> (i32, Why) {
     }
 }
 
-/// `spec.behavior`, of which the API server has filled in what was left out.
+/// `spec.behavior`, with the defaults that the API server has filled in.
 struct Rules<'a> {
     up: Direction<'a>,
     down: Direction<'a>,

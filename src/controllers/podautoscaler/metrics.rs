@@ -23,7 +23,7 @@ const TOLERANCE: f64 = 0.1;
 
 /// What all metrics together came to.
 pub(super) struct Computed {
-    /// How many Pods, and which metric asked for the most; or why nobody can say.
+    /// How many Pods, and which metric asked for the most; or why that is unknown.
     pub wanted: Result<(i32, String), String>,
     /// What each metric is now. One that could not be read is empty.
     pub statuses: Vec<MetricStatus>,
@@ -221,7 +221,7 @@ impl Autoscalers {
     }
 }
 
-/// Why a metric of another sort cannot be read: nobody serves the custom and the external metrics API.
+/// Why a metric of another sort cannot be read: this cluster serves no custom and no external metrics API.
 fn unserved(namespace: &str, metric: &MetricSpec) -> Unreadable {
     const NO_CUSTOM: &str = "unable to fetch metrics from custom metrics API: no custom metrics API \
                              (custom.metrics.k8s.io) registered";

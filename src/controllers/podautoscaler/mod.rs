@@ -2,23 +2,23 @@
 //!
 //! # How it works
 //!
-//! Everything else in this folder of controllers is driven by changes. This one is driven by time: nobody tells it that a
+//! Every other controller in this folder is driven by changes. This one is driven by time: no watch event says that a
 //! CPU is busy, so every fifteen seconds, for each HorizontalPodAutoscaler, a worker
 //!
-//! 1. GETs the `scale` of the target: how many Pods it asks for, and the selector of them. Whatever has that subresource
-//!    can be scaled; the controller knows none of the kinds;
+//! 1. GETs the `scale` of the target: how many Pods it asks for, and their selector. Every kind with that subresource
+//!    can be scaled; the controller needs to know none of the kinds;
 //! 2. asks `metrics.k8s.io` for what those Pods use, and works out for each metric how many there should be ([`replicas`]):
 //!    the ratio of what is used to what should be, times the Pods. Of several metrics the one that asks for most counts;
 //! 3. lets that pass through what is remembered, the rate, and the bounds ([`limits`]): a scale down waits until nothing
 //!    higher was recommended for five minutes, a scale up goes to the double at most, or to four Pods;
 //! 4. PUTs the `scale` if it is another number, and the status with its three conditions.
 //!
-//! So it writes a number into somebody else's spec, and that is all it does. The Deployment's controller takes it from
-//! there, and does not know who wrote it.
+//! So it writes a number into the spec of another object, and that is all it does. The Deployment's controller takes it from
+//! there, and does not know which client wrote it.
 //!
 //! # Must hold
 //!
-//! - What is asked of a target is never below `minReplicas` nor above `maxReplicas`, whatever the metrics say. Kept
+//! - The number asked of a target is never below `minReplicas` nor above `maxReplicas`, for any values of the metrics. Kept
 //!   by the property "no autoscaler asks for fewer Pods than minReplicas or more than maxReplicas".
 //! - A metric that cannot be read never makes Pods go; it may let others make Pods come. Kept by
 //!   `without_numbers_there_is_no_answer` and `what_cannot_be_measured_gets_its_condition`.
@@ -29,7 +29,7 @@
 //!
 //! # Left out
 //!
-//! Metrics of Pods, objects and from outside (`custom.metrics.k8s.io`, `external.metrics.k8s.io`): nobody serves those APIs
+//! Metrics of Pods, objects and from outside (`custom.metrics.k8s.io`, `external.metrics.k8s.io`): no server serves those APIs
 //! here, and the conditions say so as they do in a cluster without an adapter. Scaling to zero.
 
 use std::cmp::Ordering;
@@ -109,7 +109,7 @@ impl Autoscalers {
 
 impl Controller for Autoscalers {
     fn on_change(&self, change: &Change) {
-        // Whatever changes, the next look is a period away; Pods and definitions are read, and not followed.
+        // After any change the next look is a period away; Pods and definitions are read, but their changes start no look.
         if change.kind() != Kind::HorizontalPodAutoscaler {
             return;
         }
@@ -281,7 +281,7 @@ impl Autoscalers {
         Ok(())
     }
 
-    /// Again from what the API server has now, if somebody was faster.
+    /// Writes again, from what the API server has now, if another client was faster.
     async fn write_scale(&self, kind: Kind, scale: &Scale, replicas: i32) -> Result<Scale, wire::Error> {
         let [namespace, name] =
             [&scale.metadata.namespace, &scale.metadata.name].map(|text| text.as_deref().unwrap_or_default());

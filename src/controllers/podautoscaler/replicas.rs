@@ -120,8 +120,8 @@ pub fn propose(question: &Question, current: i32, pods: &[Arc<Pod>], mut samples
     Ok(proposal(if backwards { current } else { wanted }))
 }
 
-/// What a Pod without a sample is taken to use, so that it holds back whatever is about to happen: all that it may when
-/// Pods are to go, nothing when Pods are to come. Where neither is about to happen it stays out.
+/// What a Pod without a sample is taken to use, so that it holds back the coming change: all that it may when
+/// Pods are to go, nothing when Pods are to come. Without a coming change it is left out.
 fn assumed(target: Target, ratio: f64, request: i64) -> Option<i64> {
     match target {
         Target::Utilization(percent) if ratio < 1.0 => Some(request * i64::from(percent.max(100)) / 100),
@@ -231,7 +231,7 @@ fn requests(pods: &[Arc<Pod>], resource: &str, container: &str) -> Result<BTreeM
     Ok(requests)
 }
 
-/// What each Pod uses of a resource; a Pod of which a container was not measured is left out. Mirrors
+/// What each Pod uses of a resource; a Pod with a container that was not measured is left out. Mirrors
 /// `metrics/client.go`.
 pub fn samples_of(metrics: &[Metrics], resource: &str, container: &str) -> Result<Samples, String> {
     let mut samples = Samples::new();

@@ -2,8 +2,8 @@
 //!
 //! # How a change flows
 //!
-//! A ReplicaSet says `replicas: 3`, a selector and a template. The controller watches ReplicaSets and Pods. Whatever
-//! happens to a Pod, its handler puts the key of the ReplicaSet that owns it into the queue (one that nobody owns:
+//! A ReplicaSet says `replicas: 3`, a selector and a template. The controller watches ReplicaSets and Pods. On any
+//! change of a Pod, its handler puts the key of the ReplicaSet that owns it into the queue (for a Pod without an owner:
 //! of every ReplicaSet that selects it). A worker takes the key and *reconciles*:
 //!
 //! 1. **Which Pods are mine?** From the cache, the ones with an owner reference to this ReplicaSet and the ones with
@@ -15,7 +15,7 @@
 //!    created is not in the cache yet. Its watch event brings the key back, and so the next counts.
 //!
 //! It does not remember what it did: each reconcile compares the world, as the cache has it, with what is asked for.
-//! The cache may be old, though, and here that would cost Pods: whoever counts before the last three have arrived
+//! The cache may be old, though, and here that would cost Pods: a worker that counts before the last three have arrived
 //! creates three more. Two guards prevent it. *Expectations* ([`super::expectations`]) stop creation and deletion until
 //! all that was asked for has been seen; the *consistency guard* ([`super::consistency`]) stops the whole reconcile until
 //! the cache has come as far as this controller's own last write.
@@ -81,7 +81,7 @@ pub const REPLICATION: Registration = Registration {
     })
 };
 
-/// The controller of ReplicaSets, or of whatever else asks for Pods as they do.
+/// The controller of ReplicaSets, or of another kind that asks for Pods as they do.
 pub struct ReplicaSets<T> {
     client: Client,
     pod_control: PodControl,
@@ -186,7 +186,7 @@ impl<T: Replicated> ReplicaSets<T> {
 impl<T: Replicated> ReplicaSets<T> {
     fn replica_set_changed(&self, change: &Change) {
         match change {
-            // The same name with another uid: the old one was deleted while nobody looked.
+            // The same name with another uid: the old one was deleted while the watch was interrupted.
             Change::Updated { old, new } if old.meta().uid != new.meta().uid => self.replica_set_deleted(old),
             Change::Deleted(old) => self.replica_set_deleted(old),
             Change::Added(_) | Change::Updated { .. } => {}
@@ -264,7 +264,7 @@ impl<T: Replicated> ReplicaSets<T> {
         pods::resolve(&self.replica_sets, &pod.metadata, owner)
     }
 
-    /// Nobody owns the Pod: every ReplicaSet that selects it may adopt it.
+    /// The Pod has no owner: every ReplicaSet that selects it may adopt it.
     fn enqueue_selecting(&self, pod: &Pod) {
         let those = pods::selecting(&self.replica_sets, &pod.metadata, |rs, labels| rs.wants(labels));
         those.into_iter().for_each(|key| self.queue.add(key));

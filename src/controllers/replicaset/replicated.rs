@@ -31,8 +31,8 @@ pub trait Replicated: Resource {
     /// Gives it a status.
     fn set_status(&mut self, status: ReplicaSetStatus);
 
-    /// Whether a Pod with these labels, which nobody owns, is one to adopt. An empty selector selects everything, and
-    /// is not meant to.
+    /// Whether a Pod with these labels and no owner is one to adopt. An empty selector, which selects everything elsewhere,
+    /// adopts none.
     fn wants(&self, labels: &Labels) -> bool {
         self.selector().is_ok_and(|selector| !selector.is_everything() && selector.matches(Some(labels)))
     }

@@ -1,7 +1,7 @@
 //! The claims of a StatefulSet's Pods, and what becomes of them. Mirrors the claims of `stateful_pod_control.go`, and
 //! `updateClaimOwnerRefForSetAndPod`.
 //!
-//! Claims stay when their Pods go: the next Pod of the number finds its data. Whoever wants otherwise says so in
+//! Claims stay when their Pods go: the next Pod of the number finds its data. A user who wants otherwise says so in
 //! `persistentVolumeClaimRetentionPolicy`, and the controller does no deleting itself: it makes the StatefulSet
 //! (`whenDeleted: Delete`) or a Pod that is to be scaled away (`whenScaled: Delete`) an owner of the claim, and the garbage
 //! collector does the rest.
@@ -51,7 +51,7 @@ impl<'a> Owners<'a> {
         self.when.0 && is_stale(owners, self.pod)
     }
 
-    /// Whether somebody else decides about the claim. Mirrors `hasUnexpectedController`.
+    /// Whether another object controls the claim. Mirrors `hasUnexpectedController`.
     fn is_anothers(&self, owners: &[OwnerReference]) -> bool {
         let is_other = |owner: &OwnerReference| match owner {
             owner if names(owner, self.set) => !is(owner, self.set),
@@ -155,8 +155,8 @@ impl StatefulSets {
         wanted.iter().filter_map(|(_, claim)| self.claims.get(&Key::of_meta(&claim.metadata))).collect()
     }
 
-    /// Whether the Pod, which is to be made, must wait until the claims of the one before it are gone. Nobody tells the
-    /// controller when they are, in Kubernetes neither: it looks again at the next change of the StatefulSet or its Pods.
+    /// Whether the Pod, which is to be made, must wait until the claims of the one before it are gone. No watch notifies the
+    /// controller when they are, as in Kubernetes: it looks again at the next change of the StatefulSet or its Pods.
     pub(super) fn are_claims_left_over(&self, context: &Sync, ordinal: i32, pod: &Pod) -> bool {
         let owners = Owners::new(context, ordinal, pod);
         self.claims_there(context, ordinal).iter().any(|claim| owners.is_left_over(owners_of(claim)))

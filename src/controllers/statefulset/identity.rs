@@ -72,8 +72,8 @@ pub fn identify(pod: &mut Pod, ordinal: i32) {
     labels.insert(POD_INDEX.into(), ordinal.to_string());
 }
 
-/// Whether the Pod bears the name of its number, as its own and as a label. The label with the number alone is not asked
-/// for: whoever takes that away has it back only when the other is missing too. Mirrors `identityMatches`.
+/// Whether the Pod bears the name of its number, as its own and as a label. The label with the number alone is not
+/// checked: if a client removes that one, it comes back only when the other is missing too. Mirrors `identityMatches`.
 pub fn is_itself(set: &StatefulSet, pod: &Pod, ordinal: i32) -> bool {
     let name = pod_name(set, ordinal);
     let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(POD_NAME));

@@ -2,7 +2,7 @@
 //!
 //! # How it differs from a ReplicaSet
 //!
-//! A ReplicaSet's Pods are all alike; here each is somebody. Pod `db-1` has its name, its host name and its own claims
+//! A ReplicaSet's Pods are all alike; here each has an identity. Pod `db-1` has its name, its host name and its own claims
 //! ([`identity`]), and when it goes the next `db-1` gets the same ones. So two must never exist at once, and the
 //! controller waits where a ReplicaSet does not: until the *object* of the old Pod is gone, for only then has the kubelet
 //! said that nothing of it runs any more.
@@ -155,7 +155,7 @@ impl Controller for StatefulSets {
         let stepped = self.step(&context, &history, &mut status).await;
         let all_available = status.ready_replicas.unwrap_or(0) == status.available_replicas.unwrap_or(0);
         let told = self.store_status(&context, status).await;
-        // The history is kept short whatever else went wrong.
+        // The history is kept short even if an earlier step failed.
         let truncated = self.truncate_history(&context, &history).await;
         stepped.and(told).and(truncated)?;
         // A Pod becomes available by the mere passing of time, which no watch tells.
@@ -224,7 +224,7 @@ impl StatefulSets {
         pods::resolve(&self.sets, &pod.metadata, owner)
     }
 
-    /// Nobody owns the Pod: every StatefulSet that selects it may adopt it.
+    /// The Pod has no owner: every StatefulSet that selects it may adopt it.
     fn enqueue_selecting(&self, pod: &Pod) {
         let wants = |set: &StatefulSet, labels: &BTreeMap<String, String>| {
             let selector = Selector::of_option(set.spec.as_ref().map(|spec| &spec.selector));

@@ -67,7 +67,7 @@ impl StatefulSets {
         }
     }
 
-    /// Gives a Pod back the labels that somebody took, and its claims the owners that they are to have. The Pod is written
+    /// Gives a Pod back the labels that a client removed, and its claims the owners that they should have. The Pod is written
     /// even where only the claims were out of line. One that was adopted without its claims cannot be helped: its volumes
     /// cannot change, and the API server says so. Mirrors `UpdateStatefulPod`.
     pub(super) async fn mend_pod(&self, context: &Sync, ordinal: i32, pod: &Arc<Pod>) -> Result<(), Error> {

@@ -125,7 +125,7 @@ impl StatefulSets {
         }
     }
 
-    /// Deletes the oldest revisions beyond the limit that are in nobody's use.
+    /// Deletes the oldest revisions beyond the limit that are not in use.
     pub(super) async fn truncate_history(&self, context: &Sync, history: &History) -> Result<(), Error> {
         let mut live: BTreeSet<&str> = context.pods.values().map(|pod| identity::revision_of(pod)).collect();
         live.extend([name_of(&history.current), name_of(&history.update)]);

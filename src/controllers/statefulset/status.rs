@@ -24,7 +24,7 @@ pub(super) fn is_running_and_ready(pod: &Pod) -> bool {
     phase(pod) == "Running" && is_ready(pod)
 }
 
-/// Whether somebody deletes the Pod. Mirrors `isTerminating` of this controller, for which a Pod that has ended still is.
+/// Whether the Pod is being deleted. Mirrors `isTerminating` of this controller, which includes a Pod that has ended.
 pub(super) fn is_leaving(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }

@@ -50,7 +50,7 @@ impl Shared {
             pause = (pause * 2).min(REGISTER_PAUSE_MAX);
             let health = self.state.borrow().agent.health.clone();
             let node = node_status::initial(&self.config, &version, &health, self.hub.now());
-            // Whatever was known of the node: of this one no condition is. That it is Ready is told only when it turns so.
+            // All conditions of a new Node object count as changed. That it is Ready is reported only when it turns so.
             for event in &node_status::turned(None, &health)[..3] {
                 self.tell_turned(event);
             }
@@ -93,7 +93,7 @@ impl Shared {
         }
     }
 
-    /// Whoever advertises a device does so again after the kubelet has started.
+    /// The client that advertises a device does so again after the kubelet has started.
     async fn forget_extended(&self, node: &Node) -> Result<(), wire::Error> {
         let Some(status) = node.status.as_ref().and_then(node_status::without_extended) else { return Ok(()) };
         let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
@@ -237,8 +237,8 @@ impl Shared {
         });
     }
 
-    /// The first time GET and, if there is none, POST; afterwards PUT of what was last written, up to five times. If somebody
-    /// else has written the lease it is read in between, and one that is gone is made anew. Mirrors `sync` of the lease
+    /// The first time GET and, if there is none, POST; afterwards PUT of what was last written, up to five times. If another
+    /// client has written the lease it is read in between, and one that is gone is made again. Mirrors `sync` of the lease
     /// controller.
     async fn write_lease(&self) -> Result<(), wire::Error> {
         let held = self.state.borrow_mut().agent.lease.take();
@@ -259,7 +259,7 @@ impl Shared {
                 }
                 Err(status) if status.is_conflict() => base = self.ensure_lease().await?.0,
                 Err(status) if status.is_not_found() => {}
-                // Nobody answers. The next period reads it first.
+                // The API server does not answer. The next period reads the lease first.
                 Err(status) => return Err(status),
             }
         }

@@ -39,7 +39,7 @@ pub struct ContainerConfig {
     /// Not CRI: whether it is the first of its Pod's spec. What is said of a Pod's load is about that one.
     #[serde(skip)]
     pub is_first: bool,
-    /// Its standard input stays open, whether anybody writes to it or not.
+    /// Its standard input stays open, even if no client writes to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stdin: bool,
     /// How much of the machine it may use.
@@ -78,10 +78,10 @@ pub struct LinuxContainerResources {
     pub oom_score_adj: i64,
 }
 
-/// `LinuxContainerSecurityContext`: what it is told of users, and of what others see.
+/// `LinuxContainerSecurityContext`: its users, what it may write, and whether containers see each other's processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinuxContainerSecurityContext {
-    /// By number; None: whoever the image says.
+    /// By number; None: the user that the image names.
     pub run_as_user: Option<i64>,
     /// The first of its groups.
     pub run_as_group: Option<i64>,

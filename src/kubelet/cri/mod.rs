@@ -1,7 +1,7 @@
 //! The Container Runtime Interface: what a kubelet asks of a container runtime, and what it is told.
 //!
 //! Mirrors `k8s.io/cri-api/pkg/apis/runtime/v1`: the runtime service and the image service, with the fields that this
-//! cluster uses. The types travel as they are; they are printed as JSON only when somebody looks.
+//! cluster uses. The types travel as they are; they are printed as JSON only when a user looks.
 //!
 //! Left out: streams of bytes, for which Exec, Attach and PortForward give a URL, metrics, checkpoints, user namespaces.
 
@@ -96,7 +96,7 @@ pub enum CriRequest {
         /// The container.
         id: Text,
     },
-    /// Run a command in a container for somebody outside. In the real interface the answer is a URL at which what the
+    /// Run a command in a container for a client outside. In the real interface the answer is a URL at which what the
     /// command prints can be read as it comes; here it is all that it prints.
     Exec {
         /// The container.
@@ -115,7 +115,7 @@ pub enum CriRequest {
         /// Seconds after which it is given up; 0: never.
         timeout: i64,
     },
-    /// Connect somebody who types: to a shell that begins in a container, or to the container's own process. In the real
+    /// Connect a client that types: to a shell that begins in a container, or to the container's own process. In the real
     /// interface these are Exec and Attach.
     Open {
         /// The container.
@@ -207,7 +207,7 @@ pub enum CriResponse {
     },
 }
 
-/// How a connection is to a shell that somebody types into.
+/// The state of a connection to a shell that a user types into.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stream {
     /// Its number at this runtime.

@@ -8,7 +8,7 @@ use engine::event::printed;
 use object::text::Text;
 
 /// A process has ended, and the kubelet's next relist would find something. No runtime says this to a kubelet of 1.36, unless
-/// somebody switches EventedPLEG on: it stands for the relists that find nothing, which are left out here.
+/// EventedPLEG is switched on: it stands for the relists that find nothing, which are left out here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RelistWouldFind {
     /// The container.
@@ -22,7 +22,7 @@ pub struct Interrupt {
     pub stream: u64,
 }
 
-/// The shell at the other end is gone, and nobody has typed that it should. No reply is expected.
+/// The shell at the other end is gone, though its user has not typed that it should end. No reply is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StreamEnded {
     /// The connection.

@@ -100,7 +100,7 @@ impl Attacher {
         let held = match held == **attachment {
             true => attachment.clone(),
             false => match self.save(attachment, &held).await {
-                // Nobody wants it any more, and nothing was done yet.
+                // The attachment is not needed any more, and nothing was done yet.
                 Err(status) if status.is_not_found() => return Ok(()),
                 result => result.map_err(|status| format!("could not save VolumeAttachment: {status}"))?,
             },
@@ -130,8 +130,8 @@ impl Attacher {
         marked.map_err(|status| format!("could not mark as detached: {status}"))
     }
 
-    /// Lets go first: without its finalizer the attachment counts as detached, whatever its status says. So the second
-    /// write finds it gone, unless somebody else holds it too. Mirrors `markAsDetached`.
+    /// Lets go first: without its finalizer the attachment counts as detached, even if its status says otherwise. So the second
+    /// write finds it gone, unless another finalizer holds it too. Mirrors `markAsDetached`.
     async fn mark_detached(&self, attachment: &VolumeAttachment) -> Result<(), wire::Error> {
         let mut free = attachment.clone();
         let finalizers = free.metadata.finalizers.get_or_insert_default();

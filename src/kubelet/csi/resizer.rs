@@ -1,12 +1,12 @@
 //! external-resizer: makes a volume as large as its claim asks for.
 //!
-//! When somebody raises `spec.resources.requests.storage` of a bound claim, it writes into the claim's status what it is
+//! When a user raises `spec.resources.requests.storage` of a bound claim, it writes into the claim's status what it is
 //! about to do, calls ControllerExpandVolume, and writes the new capacity into the volume. The file system on the volume
 //! is still as small as it was: the claim gets the condition FileSystemResizePending, and the kubelet of a node that has
 //! the volume mounted does the rest. Mirrors `external-resizer`.
 //!
-//! A size that was begun is first seen through, also if the claim asks for less meanwhile: nobody knows yet what the driver
-//! has made of it. One that the driver says it cannot have is tried once more and then every five minutes.
+//! A resize that was begun is finished first, even if the claim asks for less meanwhile: its result at the driver is
+//! still unknown. One that the driver calls infeasible is tried once more and then every five minutes.
 //!
 //! Left out: drivers that cannot expand a volume in use, or have no node half; volume attributes classes.
 
@@ -99,7 +99,7 @@ impl Resizer {
         self.state.borrow_mut().written.insert(Key::of(&written), written);
     }
 
-    /// The file system has grown: nobody needs to know any more how large the volume was.
+    /// The file system has grown: the volume's size from before is not needed any more.
     async fn finish(&self, claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Result<(), Error> {
         if !awaits_node_expansion(volume) || granted(claim) < capacity(volume) {
             return Ok(());
@@ -145,7 +145,7 @@ impl Resizer {
         RETRY_MAX.checked_sub(waited).filter(|left| !left.is_zero())
     }
 
-    /// The size to ask for: what was begun, if nobody knows yet what came of it, or else what the claim wants now. None if
+    /// The size to ask for: the one that was begun, if its result is still unknown, or else what the claim wants now. None if
     /// it is the node's turn.
     fn size_to_try(&self, key: &Key, claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Option<Amount> {
         let (wanted, made) = (requested(claim), capacity(volume));
@@ -265,8 +265,8 @@ impl Resizer {
         self.patch_claim(claim, &new, true).await
     }
 
-    /// Mirrors `markControllerExpansionInfeasible` and `markControllerExpansionFailedCondition`, which write whatever has
-    /// become of the claim meanwhile.
+    /// Mirrors `markControllerExpansionInfeasible` and `markControllerExpansionFailedCondition`, which write without a check
+    /// whether the claim has changed meanwhile.
     async fn mark_failed(
         &self,
         claim: &PersistentVolumeClaim,

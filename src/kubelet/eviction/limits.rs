@@ -1,6 +1,6 @@
 //! Limits of single pods: what an emptyDir may hold, and what pod and containers may take of the disk.
 //!
-//! Nobody enforces them when something is written; the eviction manager finds out afterwards. Mirrors
+//! No write is refused because of them; the eviction manager finds out afterwards. Mirrors
 //! `localStorageEviction`.
 
 use k8s_openapi::api::core::v1::{Container, Volume};

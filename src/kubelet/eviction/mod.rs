@@ -12,7 +12,7 @@
 //! What is evicted is Failed and stays, to be looked at; its controller makes another, and the taint that follows from the
 //! condition keeps it away from here.
 //!
-//! This is not the eviction that a PodDisruptionBudget has a say in: nobody is asked.
+//! This is not the eviction that a PodDisruptionBudget can refuse: the kubelet checks no budget.
 //!
 //! Mirrors `pkg/kubelet/eviction`.
 //!
@@ -75,7 +75,7 @@ impl Shared {
                 self.evict(&pod, message, Some(annotations));
                 self.arm_eviction();
             }
-            // There is nothing to take; whoever comes later is looked at then.
+            // There is nothing to take; pods that come later are looked at then.
             None => {
                 self.state.borrow_mut().agent.looks_at_evictions = true;
                 self.wake_background(Timer::Eviction, EVICTION_MONITOR_PERIOD);
@@ -128,8 +128,8 @@ impl Shared {
         self.candidates().into_iter().min_by_key(order)
     }
 
-    /// The pods of which something runs and that the system can do without: one that is being deleted may go as well, so that
-    /// it takes no longer than that. Not one that the kubelet ends already.
+    /// The pods that still run something and that the system can do without: one that is being deleted may go as well, so that
+    /// it takes no longer than that. None that the kubelet is ending already.
     fn candidates(&self) -> Vec<Arc<Pod>> {
         let state = self.state.borrow();
         let runs = |worker: &Worker| worker.stage < Stage::Terminated && worker.ending.is_none();

@@ -38,7 +38,7 @@ pub fn memory() -> Threshold {
     Threshold { resource: "memory", quantity: "100Mi".into(), available: "64Mi".into() }
 }
 
-/// Whether too little of the disk is free, of which pods take `used`, and something else the most if it `is_full`.
+/// Whether too little of the disk is free. Pods take `used` of it, and other writers most of the rest if it `is_full`.
 pub fn disk(capacity: &BTreeMap<String, Quantity>, used: u64, is_full: bool) -> Option<Threshold> {
     let capacity = Amount::of(capacity.get(STORAGE)?).value();
     let left = capacity.saturating_sub(i64::try_from(used).unwrap_or(i64::MAX)).max(0);

@@ -1,7 +1,7 @@
 //! What a pod has written to its node's disk: into its containers' own layers and logs, and into its emptyDir volumes.
 //!
 //! A real kubelet has this measured by cAdvisor and by walking directories. Here the files are small texts; what is large is
-//! what somebody says: `fill POD SIZE`. It is kept with the node's files, so a kubelet that restarts finds it again, and goes
+//! what a user declares: `fill POD SIZE`. It is kept with the node's files, so a kubelet that restarts finds it again, and goes
 //! with the pod.
 
 use k8s_openapi::api::core::v1::{Container, Volume};

@@ -154,7 +154,7 @@ impl Shared {
         }
     }
 
-    /// It may be time to try again: three minutes after the last try, whatever that was for.
+    /// It may be time to try again: three minutes after the last try, for any reason.
     pub(super) fn resizes_due(self: &Rc<Self>) {
         let (now, at) = (self.hub.now(), self.state.borrow_mut().resize_retry.take());
         match at.filter(|at| *at > now) {
@@ -354,13 +354,13 @@ fn rank(worker: &Worker) -> Option<(Turn, String)> {
         asks_for_more: ["cpu", "memory"].iter().any(|name| asks.get(*name) > has.get(*name)),
         priority: Reverse(wanted.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0)),
         is_burstable: qos_class(wanted) != "Guaranteed",
-        // Whoever has not waited yet comes after all who have.
+        // One that has not waited yet comes after all that have.
         since: since.map_or(Instant(u64::MAX), Instant::from_time),
     };
     Some((turn, worker.uid().to_owned()))
 }
 
-/// What decides who of those that wait is tried first.
+/// What decides which of the waiting resizes is tried first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     asks_for_more: bool,

@@ -1,10 +1,10 @@
 //! Commands that are run in a container beside its process: `kubectl exec`, probes and hooks.
 //!
-//! No program is run; the commands in [`HERE`](userland::programs::HERE) are simulated in every container, whatever its image,
+//! No program is run; the commands in [`HERE`](userland::programs::HERE) are simulated in every container, for any image,
 //! and print what busybox's, curl's and BIND's print. They see the container's files, volumes included, and its environment;
 //! those that talk to others do so through the machine's kernel, packet by packet, in the network namespace of the sandbox.
 //!
-//! Shells that somebody types into are in [`super::terminal`].
+//! Shells that a user types into are in [`super::terminal`].
 //!
 //! Left out: of a shell what [`shell`] leaves out. A probe or hook may name any program of its
 //! image, `pg_isready` say: it is taken to be there and to do well.
@@ -25,7 +25,7 @@ use userland::shell::run::{Command, Shell, Sink, Turn, Write};
 use userland::shell::{self, Program};
 use userland::{Ran, clients, programs};
 
-/// What becomes of a command that nobody here knows.
+/// What becomes of a command that is not simulated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
     /// The image has no such program.
@@ -70,7 +70,7 @@ pub(super) enum Wait {
 /// A command beside the process that waits more often than this would do so for ever.
 pub(super) const WAITS_MAX: usize = 1000;
 
-/// Whether a command neither waits nor asks anybody, as far as that is known in advance.
+/// Whether a command neither waits nor sends a request, as far as that is known in advance.
 pub(super) fn is_quick(command: &[String]) -> bool {
     let is_long = |name: &str| matches!(name, "sleep" | "eval") || shell::is_shell(name) || clients::is_one(name);
     !Program::of(command).commands().any(|name| is_long(&name))
@@ -261,7 +261,7 @@ impl Containerd {
         }
     }
 
-    /// A command that takes no time, or one that nobody here knows.
+    /// A command that takes no time, or one that is not simulated here.
     fn at_once_or(
         &self,
         context: &ExecContext,

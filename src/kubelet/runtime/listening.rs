@@ -26,7 +26,7 @@ impl Containerd {
         });
     }
 
-    /// A sandbox's namespace is nobody's any more.
+    /// A sandbox's namespace has no owner any more.
     pub(super) fn disown(&self, id: &str) {
         self.sockets(|sockets| sockets.forget(&netns(id)));
     }

@@ -2,7 +2,7 @@
 //!
 //! The kubelet asks through CRI. Making a sandbox means: a network namespace, the network plugins called through CNI,
 //! and a pause container that runs in it. A container is made in a sandbox from an image that was pulled before,
-//! and started as a separate call. When a process ends, nobody is told: the kubelet finds it when it looks.
+//! and started as a separate call. When a process ends, the kubelet gets no notification: it finds out when it looks.
 //!
 //! - [`networks`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
@@ -11,7 +11,7 @@
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`], [`tar`]: the programs of both that look at their container. The shell and all others are the
 //!   [`userland`]'s.
-//! - [`terminal`]: shells that somebody types into.
+//! - [`terminal`]: shells that a user types into.
 //! - [`files`]: what containers see of the node's disk. `mounts`: where their volumes are.
 //! - `port_forward`: connections to a Pod from within it.
 //! - `container`: the life of a container. [`state`]: sandboxes, containers, images. `containerd`: that and what else all
@@ -73,7 +73,7 @@ use timers::Timer;
 const HANDLERS: &[&str] = &["runc", "runsc", "kata"];
 /// Making a sandbox takes this long on the fastest nodes, the network included.
 const SANDBOX: Duration = Duration::from_millis(150);
-/// And so much longer at each slower pace, of which there are [`PACES`]: no two machines are equally fast.
+/// And so much longer at each slower pace; there are [`PACES`] of them: no two machines are equally fast.
 const SLOWER: Duration = Duration::from_millis(10);
 const PACES: u32 = 8;
 /// Pulling an image takes this long.
@@ -87,8 +87,8 @@ pub struct Runtime {
 }
 
 /// How long the runtime of that name takes to make a sandbox. Those of neighbours by number differ: nodes that are given a
-/// Pod at the same moment tell of it one after the other, as real ones do, and not in one instant, which would spare
-/// whoever counts them a write.
+/// Pod at the same moment report it one after the other, as real ones do, and not in one instant, which would save
+/// a controller that counts them a write.
 fn sandbox_time(name: &str) -> Duration {
     let sum: u32 = name.bytes().map(u32::from).sum();
     SANDBOX + SLOWER * (sum % PACES)
@@ -131,7 +131,7 @@ impl Runtime {
         self.inner.networks.host()
     }
 
-    /// A file on the node's disk was changed by somebody else. The runtime follows those that concern its network, and
+    /// A file on the node's disk was changed by another program. The runtime follows those that concern its network, and
     /// what it says of its own condition may be different from now on.
     pub fn file_changed(&self, path: &str) {
         if path.starts_with(DIRECTORY) {

@@ -88,7 +88,7 @@ impl Networks {
         let default = self.ready()?;
         for (list, ifname) in [(&self.loopback, "lo"), (&default, IFNAME)] {
             match self.cni.del(list, &conf(id, netns, ifname, config)).await {
-                // Whatever says so was deleted before.
+                // A plugin with this error finds that it was deleted before.
                 Err(error) if !error.contains("not found") => return Err(error),
                 _ => {}
             }

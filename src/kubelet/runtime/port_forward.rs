@@ -31,7 +31,7 @@ impl Containerd {
         Ok(CriResponse::Forwarded(heard.downcast_ref::<Heard>().and_then(|heard| heard.0.clone())))
     }
 
-    /// The network namespace of a sandbox, or why nobody can enter it.
+    /// The network namespace of a sandbox, or why it cannot be entered.
     fn namespace_to_enter(&self, id: &str) -> Result<String, String> {
         let state = self.state.borrow();
         let gone = || format!("failed to find sandbox {id:?} in store: not found");

@@ -18,7 +18,7 @@ use crate::cri::ContainerConfig;
 use network::kernel::sockets;
 use userland::shell::{self, Program};
 
-/// What a process will do if nobody interferes.
+/// What a process will do without interference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// When it ends by itself, and with what code; None: never, or that is not known yet.

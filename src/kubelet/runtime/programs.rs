@@ -1,4 +1,4 @@
-//! The programs that every container has, whatever its image, and what they print: busybox's words.
+//! The programs that every container has, with any image, and what they print: busybox's words.
 //!
 //! Those that read lines and print lines are in [`mod@userland::text`].
 
@@ -67,7 +67,7 @@ impl Containerd {
         })
     }
 
-    /// `kill 1` in a container: its process is told to end, if it listens. Nobody inside can do more to the first process.
+    /// `kill 1` in a container: its process is told to end, if it listens. From inside, no process can do more to the first one.
     fn kill_from_inside(&self, context: &ExecContext, words: &[&str]) -> Ran {
         let (flags, pids): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
         if let Some(pid) = pids.iter().find(|pid| **pid != "1") {

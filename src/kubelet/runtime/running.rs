@@ -1,7 +1,7 @@
 //! What a container's process does while it runs: its shell goes from one wait to the next. What it prints goes to the
 //! container's log.
 //!
-//! A loop that may have no end is background traffic: nobody waits for it. What comes after it is not, and neither is the
+//! A loop that may have no end is background traffic: no run waits for it. What comes after it is not, and neither is the
 //! process's end.
 
 use std::rc::Rc;
@@ -117,7 +117,7 @@ impl Containerd {
         Ran { code: 0, ..self.of_process(context, command) }
     }
 
-    /// SIGTERM for a process that may mind it, or not; it has so long to end. Whatever ends it ends the wait.
+    /// SIGTERM for a process that may mind it, or not; it has so long to end. The wait is over as soon as the process ends.
     pub(super) async fn terminate(self: &Rc<Self>, id: &str, timeout: Duration) {
         let park = self.hub.park("the end of a process");
         let shell = {

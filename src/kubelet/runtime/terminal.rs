@@ -1,6 +1,6 @@
-//! Shells that somebody types into: `kubectl exec -it POD -- sh`, and processes of containers that read what is typed.
+//! Shells that a user types into: `kubectl exec -it POD -- sh`, and processes of containers that read what is typed.
 //!
-//! Whoever types is connected by a stream. Between two lines the shell is plain data: where it stands, its variables, how the
+//! The user is connected by a stream. Between two lines the shell is plain data: where it stands, its variables, how the
 //! last command has ended. A line runs as a task of its own, until the shell waits for the next. What is typed to a
 //! container's process, and what it prints, goes to the container's log, as what any process prints does.
 //!
@@ -53,7 +53,7 @@ impl Style {
 }
 
 impl Containerd {
-    /// Connects somebody who types. No command: to the process of the container. One that reads nothing is left alone, and
+    /// Connects a client that types. No command: to the process of the container. One that reads nothing is left alone, and
     /// the answer is what there is to say of the container.
     pub(super) fn open(&self, id: &str, command: &[String], tty: bool) -> Result<CriResponse, RpcError> {
         let context = self.context_of_process(id).ok_or_else(|| no_container(id))?;
@@ -216,7 +216,7 @@ impl Containerd {
         line.into_iter().for_each(|call| self.hub.unpark(self.actor, call));
     }
 
-    /// The container is gone, and with it all shells in it. Whoever waits for a line learns it by what comes of the line.
+    /// The container is gone, and with it all shells in it. A client that waits for a line learns it from the line's result.
     pub(super) fn close_streams(&self, container: &str, code: i32) {
         let mut state = self.state.borrow_mut();
         let of_container = |(_, typing): &(&u64, &Typing)| typing.container == container;
@@ -232,7 +232,7 @@ impl Containerd {
         }
     }
 
-    /// The shell that somebody types into, while a line of theirs runs. None: it is gone, or runs a line already.
+    /// The shell that a user types into, while one of the user's lines runs. None: it is gone, or runs a line already.
     fn take_shell(&self, stream: u64) -> Option<(Typing, Shell, ExecContext)> {
         let mut state = self.state.borrow_mut();
         let State { streams, containers, .. } = &mut *state;

@@ -30,7 +30,7 @@ pub(super) enum Timer<'a> {
         /// The container.
         id: &'a str,
     },
-    /// A line that somebody has typed has slept.
+    /// A line that a user has typed has slept.
     Line {
         /// The connection.
         stream: u64,

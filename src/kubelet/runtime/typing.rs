@@ -1,9 +1,9 @@
-//! Who is connected to a container and types, between two lines.
+//! Connections of users who type into a container, between two lines.
 
 use engine::CallId;
 use userland::shell::run::Shell;
 
-/// Somebody who is connected.
+/// A user who is connected.
 #[derive(Clone, Debug)]
 pub struct Typing {
     /// To this container.
@@ -18,7 +18,7 @@ pub struct Typing {
     pub(super) interrupted: bool,
 }
 
-/// What somebody is connected to.
+/// What a user is connected to.
 #[derive(Clone, Debug)]
 pub(super) enum To {
     /// The process of the container, which keeps its shell itself.

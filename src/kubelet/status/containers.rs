@@ -39,7 +39,7 @@ pub fn init(inputs: &Inputs, spec: &PodSpec) -> Option<Vec<ContainerStatus>> {
     Some(all(inputs, spec, containers, inputs.old.init_container_statuses.as_deref(), true, true))
 }
 
-/// `status.ephemeralContainerStatuses`, by name. Nobody probes them, and none is ever ready.
+/// `status.ephemeralContainerStatuses`, by name. They have no probes, and none is ever ready.
 pub fn ephemeral(inputs: &Inputs, spec: &PodSpec) -> Option<Vec<ContainerStatus>> {
     let containers: Vec<Container> = ephemeral::containers(spec).collect();
     let has_init = spec.init_containers.as_ref().is_some_and(|list| !list.is_empty());
@@ -233,7 +233,7 @@ fn volume_mounts(pod: &Pod, container: &Container) -> Option<Vec<VolumeMountStat
     Some(mounts.iter().map(mount).collect())
 }
 
-/// How a container ends of which nothing is known: 137, ContainerStatusUnknown.
+/// The end of a container that the runtime has lost: 137, ContainerStatusUnknown.
 pub fn lost(message: &str) -> ContainerStateTerminated {
     ContainerStateTerminated {
         exit_code: 137,

@@ -1,6 +1,6 @@
 //! Which statuses wait to be written: the plain data of the status manager.
 //!
-//! Mirrors `pkg/kubelet/status/status_manager.go`. Whoever computes a status sets it here; a status equal to the
+//! Mirrors `pkg/kubelet/status/status_manager.go`. The code that computes a status sets it here; a status equal to the
 //! last is dropped, a different one gets a higher version. One loop (in [`crate::status_loop`]) writes what
 //! is new, pod after pod, so several changes in quick succession become one PATCH. A status that could not be
 //! written stays pending and is tried with the next batch.
@@ -187,7 +187,7 @@ impl StatusManager {
         self.entries.get(uid).map(|entry| entry.finished)
     }
 
-    /// A status is written once more, whatever has become of it.
+    /// A status is written once more, changed or not.
     pub fn touch(&mut self, uid: &str) {
         if let Some(entry) = self.entry_mut(uid) {
             entry.version += 1;

@@ -73,7 +73,7 @@ pub fn merge(pod: &Pod, new: &Shared<PodStatus>, may_run: bool, now: Instant) ->
     merged
 }
 
-/// Whether a status says what the kubelet would write. Others may have added conditions, in whatever place. Mirrors
+/// Whether a status says what the kubelet would write. Other clients may have added conditions, in any place. Mirrors
 /// `isPodStatusByKubeletEqual`.
 pub fn says_as_much(held: Option<&PodStatus>, merged: &PodStatus) -> bool {
     let Some(held) = held else { return false };

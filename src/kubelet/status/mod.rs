@@ -113,7 +113,7 @@ fn apply_probes(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
 }
 
 /// The node's address from the first status on; the pod's own once its sandbox has one. A kubelet that has restarted
-/// and finds no sandbox has none to tell of, whatever the API server holds.
+/// and finds no sandbox has none to report, even if the API server holds one.
 fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     status.host_ip = Some(inputs.host_ip.into());
     status.host_ips = Some(vec![HostIP { ip: inputs.host_ip.into() }]);

@@ -138,7 +138,7 @@ enum Seen {
     Stopped(i32),
     /// Waits to be started once more; the code it ended with.
     WaitingAgain(i32),
-    /// Was removed, with all others, to be started anew: whatever it ended with says nothing.
+    /// Was removed, with all others, to be started again: the code it ended with does not count.
     StartingAnew,
     Waiting,
     Unknown,

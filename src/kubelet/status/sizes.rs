@@ -18,8 +18,8 @@ pub struct Size {
     pub allocated: Option<Shared<Quantities>>,
     /// `resources`.
     pub in_force: Shared<ResourceRequirements>,
-    /// The same of a container that does not run, and of which the runtime has nothing to say: what is set aside for it. And
-    /// of a pod that has run and ended: what its spec says of it as a whole, and the memory that its containers ask for.
+    /// The same for a container that does not run and that the runtime does not report: what is set aside for it. And
+    /// for a pod that has run and ended: what its spec says of it as a whole, and the memory that its containers ask for.
     pub at_rest: Shared<ResourceRequirements>,
 }
 

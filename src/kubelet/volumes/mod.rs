@@ -92,7 +92,7 @@ impl Shared {
         self.state.borrow_mut().workers.get_mut(uid).map(|worker| look(&mut worker.volumes))
     }
 
-    /// Waits until somebody calls: all is mounted, the time is over, or the pod is to end.
+    /// Waits until it is woken: all is mounted, the time is over, or the pod is to end.
     async fn wait_for_mounts(&self, uid: &str, at_most: Duration) {
         let park = self.hub.park("volumes");
         {
@@ -349,7 +349,7 @@ impl Shared {
     }
 }
 
-/// What the sync of a pod says that has a volume of which it is not known what is behind it.
+/// The error of a sync when one of the pod's volumes cannot be resolved.
 fn unprocessed(volume: &str, why: &str) -> String {
     format!(
         "Unable to attach or mount volumes: unmounted volumes=[{volume}], unattached volumes=[], failed to process \

@@ -6,7 +6,7 @@ use object::pod::Spec;
 use object::pod::spec::PodVolume;
 use object::{Kind, Object, Pod, Resource};
 
-/// Finds a ConfigMap or Secret of a pod's namespace; None if there is none, an error if nobody can tell.
+/// Finds a ConfigMap or Secret of a pod's namespace; None if there is none, an error if that cannot be found out.
 pub type Find<'a> = &'a dyn Fn(Kind, &str) -> Result<Option<Object>, String>;
 
 /// One object that a volume or a variable takes its content from.

@@ -17,9 +17,9 @@ pub enum Command {
     Add,
     /// Undo it.
     Del,
-    /// Look whether it is still as it was made.
+    /// Check whether it is still as it was made.
     Check,
-    /// Undo whatever is not named as valid.
+    /// Undo everything that is not named as valid.
     Gc,
     /// Say whether an ADD would work.
     Status,

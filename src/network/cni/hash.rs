@@ -1,4 +1,4 @@
-//! SHA-512 (FIPS 180-4), of which network plugins make short names of chains from long ids.
+//! SHA-512 (FIPS 180-4), which network plugins use to make short names of chains from long ids.
 
 /// A chain's name: 28 characters, the last of them from a hash (`pkg/utils`).
 pub fn chain_name(network: &str, id: &str, prefix: &str) -> String {

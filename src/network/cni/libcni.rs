@@ -92,8 +92,8 @@ impl Libcni {
         CniResult::from_json(&result)
     }
 
-    /// DEL. What fails stops it, and the result is kept for the next try. A plugin whose program is gone stops it too, so
-    /// that an address may be lost: on a real node somebody then removes its file by hand.
+    /// DEL. A failure stops it, and the result is kept for the next try. A plugin whose program is gone stops it too, so
+    /// that an address may be lost: on a real node an administrator then removes its file by hand.
     pub async fn del(&self, list: &NetworkList, runtime: &RuntimeConf) -> Result<(), String> {
         let previous = if list.talks("0.4.0")? { self.kept(list, runtime).unwrap_or_default() } else { None };
         for plugin in list.plugins.iter().rev() {

@@ -44,7 +44,7 @@ pub mod result;
 use exec::{PluginExit, PluginRun};
 use plugins::Ipam;
 
-/// The network plugins of one node: whatever is delivered here is a program to run.
+/// The network plugins of one node: each message to them is a program to run.
 pub struct Plugins {
     name: String,
     hub: Hub,

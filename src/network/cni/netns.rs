@@ -82,7 +82,7 @@ pub enum LinkKind {
 pub struct Route {
     /// Where to.
     pub destination: IpNet,
-    /// Through whom; None: whoever it is for is on the link.
+    /// The next router; None: the destination is on the link itself.
     pub gateway: Option<IpAddr>,
     /// The link.
     pub device: String,

@@ -1,9 +1,9 @@
 //! CoreDNS: the cluster's DNS server, with caches of its own.
 //!
 //! It runs as an ordinary Pod behind an ordinary Service, `kube-system/kube-dns` at 10.96.0.10. What makes it special is
-//! that every Pod's `/etc/resolv.conf` names that address (the kubelet writes it there, see `dnsPolicy`). It asks nobody
-//! when a question comes: it watches Services, EndpointSlices and Namespaces, and answers from what it has heard. So a
-//! name may be stale for as long as its caches are, and for as long as whoever asked remembers the answer.
+//! that every Pod's `/etc/resolv.conf` names that address (the kubelet writes it there, see `dnsPolicy`). It sends no request
+//! when a question comes: it watches Services, EndpointSlices and Namespaces, and answers from its caches. So a
+//! name may be stale for as long as those caches are, and for as long as the client remembers the answer.
 //!
 //! - [`zone`]: what is answered.
 //!

@@ -41,7 +41,7 @@ impl Disk {
         Disk(hub.memory(State { entries, mounts: BTreeMap::new(), taken: BTreeMap::new(), full: false }))
     }
 
-    /// Mounts something at a path, over whatever was there.
+    /// Mounts something at a path, over what was there.
     pub fn mount(&self, path: &str, contents: Rc<dyn Contents>) {
         self.0.borrow_mut().mounts.insert(tidy(path).to_owned(), contents);
     }

@@ -1,5 +1,5 @@
 //! A machine's kernel as an actor: it takes packets as they come and sends them on, and runs `curl`, `ping` and
-//! `nslookup` for whoever asks.
+//! `nslookup` for its callers.
 
 use std::any::Any;
 use std::pin::Pin;

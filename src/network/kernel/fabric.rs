@@ -2,7 +2,7 @@
 //!
 //! A real add-on is a daemon on every node that watches Nodes and writes a route for each Pod range: through the other
 //! node itself where all nodes share a switch (host-gw), or into a tunnel (VXLAN). Here those routes are one table that
-//! all nodes share, kept by whoever assembles the cluster; `ip route` on a node shows it with the node's own.
+//! all nodes share, kept by the code that assembles the cluster; `ip route` on a node shows it with the node's own.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -48,7 +48,7 @@ impl System {
         Ok(port)
     }
 
-    /// The next of the ports that are nobody's: for clients, and for who does not care at which port it listens.
+    /// The next of the free ports: for clients, and for a server that may listen at any port.
     pub(super) fn free_port(&self) -> u16 {
         let port = self.next_port.get();
         self.next_port.set(port.checked_add(1).unwrap_or(FIRST_PORT));

@@ -40,7 +40,7 @@ pub struct Executed {
     pub errors: String,
     /// Its exit code.
     pub code: u8,
-    /// The host that it has asked for a page, if nobody in the cluster has that name.
+    /// The host of the page that it asked for, if the name is unknown in the cluster.
     pub unknown_host: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Executed {
 const SHOWN_MAX: usize = 80;
 
 impl Execute {
-    /// The command in a line, for whoever looks.
+    /// The command in a line, for display.
     pub fn shown(&self) -> String {
         self.words.iter().map(|word| shortened(word, SHOWN_MAX)).collect::<Vec<_>>().join(" ")
     }

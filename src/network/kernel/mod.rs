@@ -29,7 +29,7 @@
 //! - On the way between Pods no source address changes, unless a rule says so. Kept by
 //!   `to_another_node_it_is_routed_twice` and `a_real_walk_agrees_with_the_simulated_one`.
 //!
-//! Left out: IPv6; ARP as packets (who has an address is looked up, and three seconds pass if nobody does); ACKs and
+//! Left out: IPv6; ARP as packets (the owner of an address is looked up, and three seconds pass if there is none); ACKs and
 //! windows of TCP, and the second half of its ending; fragments, MTU; a machine's clock and the network's bandwidth.
 
 pub mod hop;

@@ -1,12 +1,12 @@
-//! What the web servers of the containers answer, and whoever else here speaks HTTP.
+//! What the web servers of the containers answer, and the other HTTP servers here.
 
 use crate::netfilter::Packet;
 use wire::status_text;
 
-/// What a gRPC health check begins with, as far as anybody here reads it.
+/// What a gRPC health check begins with, as far as the servers here read it.
 pub(super) const HEALTH_CHECK: &str = "POST /grpc.health.v1.Health/Check";
 
-/// Whether a request wants to know how a server feels, by gRPC. Every server here can say.
+/// Whether a request asks a server for its health, by gRPC. Every server here can answer.
 pub(super) fn is_health_check(request: &str) -> bool {
     request.starts_with(HEALTH_CHECK)
 }

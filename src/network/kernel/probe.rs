@@ -1,7 +1,7 @@
 //! A kubelet's probe: one connection from the machine's own network to a Pod, and what comes back.
 //!
 //! Mirrors `pkg/probe/{http,tcp,grpc}`; the texts are theirs. Its packets go the way of all packets, but they are marked:
-//! nobody who steps through a cluster wants to stop at each of them. What a hook asks for goes the same way.
+//! a user who steps through a cluster does not want to stop at each of them. Requests of a hook go the same way.
 //!
 //! Left out: TLS (an `https` probe gets on without); headers; every server here answers health checks of gRPC.
 

@@ -1,7 +1,7 @@
-//! Who listens: the sockets of a machine's processes.
+//! The sockets of a machine's processes: which of them listens where.
 //!
 //! No program is run, so a rule says what a container listens on ([`ports`]):
-//! - a well-known server image (nginx, redis, …) listens on its own port, whatever its `containerPort` says, as the real
+//! - a well-known server image (nginx, redis, …) listens on its own port, even if its `containerPort` is another, as the real
 //!   one would: a Service with another targetPort is refused;
 //! - `agnhost`, of the test images, listens where the first word tells it to (`netexec`, `liveness`, …);
 //! - `--http-port=8080`, `--port 8080`, `-listen=:5678` or `http.server 8000` among its words name the port;
@@ -36,7 +36,7 @@ pub enum Speaks {
     FailingHttp,
     /// DNS: CoreDNS answers.
     Dns,
-    /// Whatever this process answers.
+    /// The answer of this process.
     Process(ActorId),
     /// Something else; to HTTP it says nothing.
     Other,
@@ -203,7 +203,7 @@ impl Sockets {
         }
     }
 
-    /// Nobody listens on a port any longer, and its connections are over.
+    /// No process listens on a port any longer, and its connections are over.
     pub fn close_port(&mut self, namespace: &str, protocol: Protocol, port: u16) {
         self.accepted.retain(|(of, tuple)| (of.as_str(), tuple.destination_port) != (namespace, port));
         self.listeners.remove(&(namespace.to_owned(), protocol, port));
@@ -238,7 +238,7 @@ impl Sockets {
         of.map(|(_, protocol, port)| (*protocol, *port)).collect()
     }
 
-    /// Accepts a connection. False if nobody listens, or not yet.
+    /// Accepts a connection. False if no process listens, or not yet.
     pub fn accept(&mut self, namespace: &str, tuple: Tuple, now: Instant) -> bool {
         let listener = self.listener(namespace, tuple.protocol, tuple.destination_port);
         let takes = |there: &Listener| there.address.is_none_or(|address| address == tuple.destination);

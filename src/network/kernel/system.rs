@@ -18,7 +18,7 @@ use crate::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
 use engine::{ActorId, Assumed, CallId, Hub, Memory, Note};
 use object::time::Instant;
 
-/// Wake: whoever waits for an answer has waited long enough.
+/// Wake: the program that waits for an answer has waited long enough.
 pub const TIMEOUT: &str = "no answer in time";
 /// Wake: a packet that was held back goes out now.
 pub(super) const LATER: &str = "a late packet";
@@ -86,7 +86,7 @@ impl System {
         self.act(fate);
     }
 
-    /// A process, or the kernel itself, sends a packet. False: it died before it got anywhere, and nobody will be told.
+    /// A process, or the kernel itself, sends a packet. False: it died before it got anywhere, and no ICMP error will come.
     pub(super) fn send(self: &Rc<Self>, namespace: &str, packet: Packet) -> bool {
         let fate = self.with_kernel(|kernel| kernel.send(namespace, packet));
         if let Fate::Dead(death) = &fate
@@ -183,7 +183,7 @@ impl System {
         }
     }
 
-    /// TCP: somebody wants to talk.
+    /// TCP: a client opens a connection.
     fn knock(self: &Rc<Self>, namespace: &str, packet: &Packet) {
         let port = packet.tuple.destination_port;
         self.assume_listener(namespace, packet);
@@ -266,7 +266,7 @@ impl System {
         answer(text, status, said.as_ref().map(|said| said.server.as_str()), &body)
     }
 
-    /// UDP: DNS, or nothing that anybody answers.
+    /// UDP: DNS, or a datagram without an answer.
     fn datagram(self: &Rc<Self>, namespace: &str, packet: &Packet, text: &str) {
         let sockets = self.host.sockets.borrow();
         let speaks =

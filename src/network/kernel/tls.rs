@@ -10,7 +10,7 @@
 pub enum Broken {
     /// What came back is no TLS.
     NotTls,
-    /// Whoever has signed the certificate is not trusted.
+    /// The signer of the certificate is not trusted.
     Untrusted,
     /// The certificate is for other names.
     OtherName,

@@ -1,7 +1,7 @@
 //! Connection tracking: which packets belong together, and how NAT is undone on the way back.
 //!
 //! A connection has two tuples: the addresses of its first packet as it came, and those that an answer will have. They
-//! are mirror images of each other unless NAT stands between. Whatever differs is what has to be rewritten: a packet of
+//! are mirror images of each other unless NAT stands between. The difference is what has to be rewritten: a packet of
 //! one direction gets the addresses that mirror the other direction's tuple. NAT decides once, for a connection's first
 //! packet; everything after is looked up here, which is why a rule that changed does not move an open connection.
 

@@ -24,7 +24,7 @@
 //!
 //! How to use it: kube-proxy and the plugins change [`Netfilter::rules`] ([`Ruleset::restore`] takes a whole table's
 //! change at once, [`Ruleset::insert`] a jump from a hook's chain); the network calls [`Netfilter::pass`] for each packet
-//! at each hook and does what it says; whoever looks reads [`Ruleset::save`] and [`Conntrack::list`].
+//! at each hook and follows the verdict; commands that list the state read [`Ruleset::save`] and [`Conntrack::list`].
 //!
 //! Must hold:
 //! - What is rewritten one way is rewritten back the other way. Kept by `a_cluster_ip_becomes_an_endpoint_and_back`

@@ -77,9 +77,9 @@ impl Tuple {
 pub enum Unreachable {
     /// Code 0: no route.
     Net,
-    /// Code 1: nobody answers for the address.
+    /// Code 1: no machine answers for the address.
     Host,
-    /// Code 3: nobody listens, or a REJECT without more.
+    /// Code 3: no process listens, or a REJECT without more.
     Port,
     /// Code 10: REJECT `--reject-with icmp-host-prohibited`.
     HostProhibited,
@@ -168,7 +168,7 @@ pub struct Packet {
     pub payload: Payload,
     /// How many more routers it may pass.
     pub ttl: u8,
-    /// It belongs to a kubelet's probe. Nothing on the wire says so; it is for whoever watches.
+    /// It belongs to a kubelet's probe. Nothing on the wire says so; it is for display.
     pub probes: bool,
     /// What the kernel where it is notes about it. Nothing of this is on the wire.
     pub noted: Noted,
@@ -215,7 +215,7 @@ impl Packet {
         Packet { probes: self.probes, ..Packet::new(self.tuple.inverted(), payload) }
     }
 
-    /// An ICMP error about it, from `router` to whoever sent it.
+    /// An ICMP error about it, from `router` to its sender.
     pub fn error(&self, router: Ipv4Addr, payload: Payload) -> Packet {
         let (source_port, destination_port) = (0, 0);
         let destination = self.tuple.source;

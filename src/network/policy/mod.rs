@@ -1,6 +1,6 @@
 //! NetworkPolicies, enforced: who may talk to whom.
 //!
-//! Kubernetes stores NetworkPolicies and does nothing about them; whoever made the network does, or does not. Here it is
+//! Kubernetes stores NetworkPolicies and does nothing about them; the network add-on enforces them, or does not. Here it is
 //! an agent on each node, as with most network add-ons. It watches all policies, Pods and Namespaces and writes rules into
 //! its own node's kernel, about its own node's Pods:
 //!
@@ -118,7 +118,7 @@ impl PolicyAgent {
         match written {
             Ok(lines) => lines.into_iter().for_each(|text| self.hub.note(|| Note::Text { topic: "policy", text })),
             Err(error) => {
-                // Somebody has changed the tables under it: all is written anew.
+                // Another program has changed the tables under it: all is written again.
                 self.hub.note(|| Note::Text { topic: "policy", text: format!("{error}; all is written again") });
                 state.policies.forget_written();
                 state.due = true;

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use crate::netfilter::Cidr;
 
-/// The ranges that make up `range` without `holes`, in order. Whatever overlaps a hole is halved until each half lies
+/// The ranges that make up `range` without `holes`, in order. A range that overlaps a hole is halved until each half lies
 /// in it or beside it.
 pub fn without(range: Cidr, holes: &[Cidr]) -> Vec<Cidr> {
     let range = range.network();

@@ -96,7 +96,7 @@ struct Writer<'a> {
     pod: &'a Pod,
 }
 
-/// The other end of a connection: a Pod, or anybody with an address in a range.
+/// The other end of a connection: a Pod, or any address in a range.
 type Ends<'a> = BTreeMap<Cidr, Option<&'a Pod>>;
 
 impl Writer<'_> {
@@ -143,7 +143,7 @@ impl Writer<'_> {
         pods.filter_map(|pod| Some((Cidr::host(network_address(pod)?), Some(&**pod)))).collect()
     }
 
-    /// The rule at a port; None: nobody has a port of that name.
+    /// The rule at a port; None: there is no port of that name.
     fn at(&self, rule: Rule, port: &NetworkPolicyPort, peer: Option<&Pod>) -> Option<Rule> {
         let text = port.protocol.as_deref().unwrap_or("TCP");
         let protocol = Protocol::parse(text)?;
@@ -152,7 +152,7 @@ impl Writer<'_> {
             None => None,
             Some(IntOrString::Int(first)) => Some((number(*first)?, number(port.end_port.unwrap_or(*first))?)),
             Some(IntOrString::String(name)) => {
-                // The port is one of whoever is talked to.
+                // The port belongs to the server's Pod.
                 let server = if self.direction == Direction::Ingress { Some(self.pod) } else { peer };
                 let port = number(container_port(server?, name, text)?)?;
                 Some((port, port))

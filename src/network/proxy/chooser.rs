@@ -1,4 +1,4 @@
-//! Somebody else who chooses among the endpoints of Services, in place of [`Portal::choose`].
+//! A function that chooses among the endpoints of Services, in place of [`Portal::choose`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use super::portal::{Chosen, Location, Portal};
 use super::proxier::Proxier;
 
-/// Chooses in place of [`Portal::choose`]. None: it is for the proxy to say.
+/// Chooses in place of [`Portal::choose`]. None: the proxy chooses itself.
 ///
 /// # Errors
 /// Why there is no answer: then the proxy has crashed.
 pub type Chooser = dyn Fn(&Service, &[Arc<EndpointSlice>], &Portal, &Location) -> Result<Option<Chosen>, String>;
 
 impl Proxier {
-    /// Asks somebody else about the Services that have changed.
+    /// Asks the chooser about the Services that have changed.
     pub(super) fn ask(&mut self, chooser: &Chooser) -> Result<(), String> {
         for key in self.changed.clone() {
             let mut chosen = BTreeMap::new();

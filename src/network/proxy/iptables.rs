@@ -28,7 +28,7 @@ const FORWARD: &str = "KUBE-FORWARD";
 const FIREWALL: &str = "KUBE-PROXY-FIREWALL";
 const POSTROUTING: &str = "KUBE-POSTROUTING";
 const MARK_MASQ: &str = "KUBE-MARK-MASQ";
-/// Holds nothing: when it is gone, somebody has flushed the tables.
+/// Holds nothing: when it is gone, another program has flushed the tables.
 const CANARY: &str = "KUBE-PROXY-CANARY";
 
 /// A jump from a hook's chain: table, from, to, why, and whether only for the first packet of a connection.
@@ -120,7 +120,7 @@ pub fn shared_chains<'a>(contributions: impl Iterator<Item = &'a Contribution> +
     [(Table::Filter, filter), (Table::Nat, nat)]
 }
 
-/// The chains of single Services that are there, whoever made them.
+/// The chains of single Services that exist, no matter which program made them.
 pub fn service_chains(netfilter: &Netfilter) -> impl Iterator<Item = String> + '_ {
     const PREFIXES: [&str; 5] = ["KUBE-SVC-", "KUBE-SVL-", "KUBE-EXT-", "KUBE-FW-", "KUBE-SEP-"];
     let names = netfilter.rules.chains(Table::Nat).map(|(name, _)| name);
@@ -243,7 +243,7 @@ impl Writer<'_> {
             chains.insert(self.policy_chain(true), self.lots(&self.choice.local));
         }
         if self.has_internal() {
-            // Somebody outside may have a route to cluster IPs over this node: answers must come back here.
+            // A client outside may have a route to cluster IPs over this node: answers must come back here.
             let rule = Rule::jump(MARK_MASQ).not_source(self.style.pods).destination(Cidr::host(portal.cluster_ip));
             let rule = self.to_port(rule, " cluster IP", portal.port);
             chains.entry(self.policy_chain(portal.internal_local)).or_default().insert(0, rule);
@@ -317,7 +317,7 @@ impl Writer<'_> {
         rules
     }
 
-    /// To one endpoint: a Pod that reaches itself must believe to talk to somebody else.
+    /// To one endpoint: a Pod that reaches itself must not see itself as the client.
     fn to_endpoint(&self, backend: &Backend) -> Vec<Rule> {
         let name = &self.portal.name;
         let note = |rule: Rule| if self.style.comments { rule.comment(name.to_string()) } else { rule };

@@ -175,7 +175,7 @@ impl KubeProxy {
         }
         let mut network = self.host.network.borrow_mut();
         if state.proxier.sync(&mut network.root.netfilter).is_err() {
-            // Somebody has changed the tables under it: all is written anew.
+            // Another program has changed the tables under it: all is written again.
             state.proxier.forget_written();
             let after = state.runner.failed(self.hub.now());
             after.into_iter().for_each(|after| self.hub.wake(self.actor, SYNC, "", after));

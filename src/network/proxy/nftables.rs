@@ -2,7 +2,7 @@
 //! `pkg/proxy/nftables/proxier.go`.
 //!
 //! Where iptables asks one rule after another, nftables looks an address up in a map, so that a packet costs the same
-//! with ten thousand Services as with ten. There is one table of its own, and nobody else's chains are touched.
+//! with ten thousand Services as with ten. There is one table of its own, and other programs' chains are not touched.
 //!
 //! This is the second view of what [`super::iptables`] does, as the script that `nft -f` reads; the simulated kernel
 //! follows the first.
@@ -169,7 +169,7 @@ impl Script<'_> {
         }
     }
 
-    /// A Pod of this node that reaches itself must believe to talk to somebody else.
+    /// A Pod of this node that reaches itself must not see itself as the client.
     fn note_hairpins(&mut self, seen: &mut Seen) {
         let protocol = self.portal.name.protocol.as_str();
         for backend in self.choice.reachable.iter().filter(|backend| backend.local) {

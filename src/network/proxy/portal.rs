@@ -25,11 +25,11 @@ pub struct Portal {
     pub port: u16,
     /// Its port on every node.
     pub node_port: Option<u16>,
-    /// Addresses that somebody else leads to the nodes.
+    /// Addresses that a router outside the cluster leads to the nodes.
     pub external_ips: Vec<Ipv4Addr>,
     /// Addresses of load balancers.
     pub load_balancer_ips: Vec<Ipv4Addr>,
-    /// Who may use these; empty: everybody.
+    /// Which clients may use these; empty: all.
     pub source_ranges: Vec<Cidr>,
     /// Seconds for which a client stays with its endpoint.
     pub affinity: Option<u32>,
@@ -58,13 +58,13 @@ pub struct Backend {
     pub terminating: bool,
     /// It is on this node.
     pub local: bool,
-    /// Zones that are to use it; empty: nobody said.
+    /// Zones that are to use it; empty: no hint.
     pub for_zones: Vec<String>,
     /// Nodes that are to use it.
     pub for_nodes: Vec<String>,
 }
 
-/// Which endpoints somebody else has chosen, in the order of their text.
+/// The endpoints that another chooser has chosen, in the order of their text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
     /// Under the policy Cluster.
@@ -210,7 +210,7 @@ pub struct Choice<'a> {
 }
 
 impl Portal {
-    /// Whether somebody outside the cluster can come in.
+    /// Whether a client outside the cluster can come in.
     pub fn is_external(&self) -> bool {
         self.node_port.is_some() || !self.external_ips.is_empty() || !self.load_balancer_ips.is_empty()
     }

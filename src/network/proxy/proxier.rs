@@ -29,7 +29,7 @@ pub struct Proxier {
     pub(super) slices: BTreeMap<Key, BTreeMap<String, Arc<EndpointSlice>>>,
     /// Services with a change that is not written yet.
     pub(super) changed: BTreeSet<Key>,
-    /// What somebody else has chosen, by Service and by the names of its ports.
+    /// The endpoints that another chooser has chosen, by Service and by the names of its ports.
     pub(super) chosen: BTreeMap<Key, BTreeMap<PortName, Chosen>>,
     /// What is written, by Service.
     written: BTreeMap<Key, Rc<Written>>,

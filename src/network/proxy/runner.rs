@@ -9,7 +9,7 @@ use object::time::Instant;
 pub const MIN_SYNC_PERIOD: Duration = Duration::from_secs(1);
 /// A sync that failed is tried again after so long: `--iptables-sync-period`.
 pub const RETRY: Duration = Duration::from_secs(30);
-/// All rules are written anew after so long, whatever has happened.
+/// All rules are written again after so long, in any case.
 pub const FULL_SYNC_PERIOD: Duration = Duration::from_secs(60 * 60);
 
 /// When the last sync was, and when the next one is due.

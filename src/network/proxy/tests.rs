@@ -280,7 +280,7 @@ fn what_the_rules_do_not_say_asks_for_no_sync() {
     assert!(proxier.note(&Change::Deleted(labelled(json!({}), json!({})))));
 }
 
-/// A load balancer's, for whom `10.0.0.0/8` and whoever else is given may come.
+/// A load balancer's Service, for clients in `10.0.0.0/8` and in the ranges given.
 fn balanced(more: &[&str]) -> Object {
     let ranges: Vec<&str> = ["10.0.0.0/8"].into_iter().chain(more.iter().copied()).collect();
     let Object::Service(service) = service(json!({"type": "LoadBalancer", "loadBalancerSourceRanges": ranges})) else {

@@ -76,7 +76,7 @@ fn a_node_that_went_keeps_its_pods_until_they_go() {
     assert_eq!(cpus(&cache, "a"), 0);
 }
 
-/// Whatever comes and goes, the sums are those of a cache that has only ever seen the end.
+/// After any changes, the sums are those of a cache that has only ever seen the end.
 #[test]
 fn sums_kept_are_sums_counted() {
     let names = ["a", "b", "c"];

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::testing::{info, node, pod, snapshot};
 
-/// Decides with the default profile and nobody nominated.
+/// Decides with the default profile and no nominated pod.
 fn decide(snapshot: &Snapshot, pod: &Arc<PodInfo>, next_start: &mut usize) -> Decision {
     decide_with(snapshot, &Nominator::default(), pod, next_start)
 }

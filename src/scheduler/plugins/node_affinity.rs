@@ -46,8 +46,8 @@ impl Plugin for NodeAffinity {
         &[EventKind::NodeAdd, EventKind::NodeUpdateLabel]
     }
 
-    /// Worth a try when the node is as the Pod requires and was not before. Whether it was as the profile requires nobody
-    /// asks, there as here.
+    /// Worth a try when the node is as the Pod requires and was not before. Whether it was as the profile requires is not
+    /// checked, as in Kubernetes.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
         let Some(new) = event.new_node() else { return Hint::Queue };
         let Question { of_profile, of_pod } = self.question(pod);

@@ -229,7 +229,7 @@ fn reaches(volume: &PersistentVolume, node: &NodeInfo) -> bool {
     required.is_none_or(|required| any_term_matches(&required.node_selector_terms, &node.name, node.labels()))
 }
 
-/// Whether somebody makes volumes of this class that the node can use.
+/// Whether the class has a provisioner, and allows volumes that the node can use.
 fn can_provision(class: &StorageClass, node: &NodeInfo) -> bool {
     let terms = class.allowed_topologies.as_deref().unwrap_or_default();
     let allowed = terms.is_empty()

@@ -31,7 +31,7 @@ struct Arguments {
     head: bool,
     discard: bool,
     fail: bool,
-    /// Whoever the server is.
+    /// Any server certificate is accepted.
     insecure: bool,
     /// The cluster's authority is trusted.
     trusts: bool,
@@ -85,8 +85,8 @@ pub(super) fn url<'a>(words: &[&'a str]) -> Option<&'a str> {
     words.iter().copied().find(|word| *word == arguments.url && !into_file)
 }
 
-/// A page, printed to `terminal`, for somebody else than curl, who does not care who the server is. Gives who answered, and
-/// the status: `200 OK`.
+/// A page, printed to `terminal`, for a client other than curl, which accepts any server certificate. Returns the server's
+/// address and the status: `200 OK`.
 pub(super) async fn get(
     kernel: &Rc<System>,
     namespace: &str,
@@ -99,7 +99,7 @@ pub(super) async fn get(
     fetch(kernel, namespace, &arguments, terminal).await
 }
 
-/// A connection and nothing more, for somebody else than curl. Gives who took it.
+/// A connection and nothing more, for a client other than curl. Returns the server's address.
 pub(super) async fn reach(
     kernel: &Rc<System>,
     namespace: &str,

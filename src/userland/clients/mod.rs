@@ -1,6 +1,6 @@
 //! What a learner runs in a Pod or on a node to ask others: `curl`, `nc`, `ping`, `nslookup`, `wget`.
 //!
-//! Every container has them, whatever its image. They print what curl 7.81, iputils' ping, BIND's nslookup and busybox's
+//! Every container has them, with any image. They print what curl 7.81, iputils' ping, BIND's nslookup and busybox's
 //! nc and wget print; where there is a busybox, its own nslookup and ping.
 
 use std::pin::Pin;

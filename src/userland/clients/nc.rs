@@ -1,4 +1,4 @@
-//! `nc -z [-v] [-w SECONDS] HOST PORT`, as busybox's prints it: whether somebody listens there. The connection is [`curl`]'s.
+//! `nc -z [-v] [-w SECONDS] HOST PORT`, as busybox's prints it: whether a server listens there. The connection is [`curl`]'s.
 //!
 //! Left out: data, UDP and listening. What is not `-z` connects as well, sends nothing, and ends.
 

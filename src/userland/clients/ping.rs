@@ -1,5 +1,5 @@
 //! `ping [-c COUNT] [-i SECONDS] [-w SECONDS] [-W SECONDS] [-q] HOST`, as iputils prints it, or busybox. With neither `-c` nor
-//! `-w` it stops after three, since nobody presses Ctrl-C.
+//! `-w` it stops after three, since no user presses Ctrl-C.
 
 use std::rc::Rc;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use network::kernel::dns::{self, Answer, Code, Question, RecordType};
 use network::kernel::sockets::Resolver;
 use network::netfilter::{Payload, Protocol};
 
-/// How long somebody waits for an answer.
+/// How long a resolver waits for an answer.
 #[derive(Clone, Copy)]
 pub(super) struct ResolverOptions {
     /// For one.
@@ -25,9 +25,9 @@ const OF_THE_LIBRARY: ResolverOptions = ResolverOptions { timeout: Duration::fro
 pub(super) enum Heard {
     /// A server answered.
     Answer(Answer),
-    /// Nobody listens there.
+    /// No server listens there.
     Refused,
-    /// Nobody answered.
+    /// No answer came.
     Silence,
 }
 

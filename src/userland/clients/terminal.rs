@@ -11,7 +11,7 @@ pub(super) struct Terminal {
     pub(super) resolver: Resolver,
     pub(super) output: String,
     pub(super) errors: String,
-    /// The host that a page was asked of, if nobody has that name.
+    /// The host that a page was requested from, if the name is unknown.
     pub(super) unknown_host: Option<String>,
     /// The address that it has tried last.
     pub(super) tried: Option<Ipv4Addr>,

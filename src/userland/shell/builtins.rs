@@ -172,7 +172,7 @@ pub(super) fn nanos(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
+/// `3`, `0.5`, `2m`, `1h`; None for `infinity` and any text that is no time.
 pub fn seconds(text: &str) -> Option<std::time::Duration> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
         Some(number) => (number, &text[number.len()..]),

@@ -49,7 +49,7 @@ impl Sink {
         }
     }
 
-    /// A file begins with nothing in it; then whatever is printed goes to its end.
+    /// A file begins with nothing in it; then all output goes to its end.
     pub(super) fn begin(&mut self) -> Option<Write> {
         let Sink::File { path, append: append @ false } = self else { return None };
         let to = Sink::File { path: path.clone(), append: false };
@@ -127,7 +127,7 @@ impl Shell {
         (!writes.is_empty()).then_some(Turn::Write(writes))
     }
 
-    /// `set -e`: a command that fails ends the shell, if nobody asks how it ended.
+    /// `set -e`: a command that fails ends the shell, unless its exit code is tested.
     pub(super) fn stop_on_error(&mut self, is_asked: bool) {
         if self.code != 0 && !is_asked && self.scope.stops_on_error && !self.is_call_asked() {
             self.exit(self.code);

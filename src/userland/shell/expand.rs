@@ -16,7 +16,7 @@ pub struct Expansion<'a> {
 }
 
 impl Expansion<'_> {
-    /// Words, of which each may become several or none.
+    /// Words; each may become several or none.
     pub fn fields(&mut self, words: &[Word]) -> Result<Vec<String>, Unsupported> {
         let mut fields = Vec::new();
         for word in words {

@@ -128,7 +128,7 @@ impl Shell {
         }
     }
 
-    /// `return`: whatever the function is in the middle of is left. Outside of functions it is as `exit`.
+    /// `return`: the function is left, from any construct in it. Outside of functions it is as `exit`.
     pub(super) fn leave_call(&mut self, code: i32) {
         let is_end = |frame: &Frame| matches!(frame, Frame::Call(_) | Frame::Subshell { .. });
         let inner = self.stack.iter().rposition(is_end);
@@ -175,12 +175,12 @@ impl Shell {
         self.stack.iter().filter_map(|frame| if let Frame::Call(call) = frame { Some(call) } else { None })
     }
 
-    /// Somebody asks how a function ends that the shell is in.
+    /// Whether the exit code of a function that the shell is in is tested.
     pub(super) fn is_call_asked(&self) -> bool {
         self.calls().any(|call| call.is_asked)
     }
 
-    /// Nobody waits for this command, nor for any function that it is in.
+    /// Whether this command, or a function that it is in, runs in the background, so that no run waits for it.
     pub(super) fn is_background(&self, simple: &Simple) -> bool {
         simple.is_background || self.calls().any(|call| call.is_background)
     }

@@ -11,8 +11,8 @@
 //!
 //! Of arrays there are `NAME=(…)`, `${NAME[INDEX]}`, `${NAME[@]}` and `${#NAME[@]}`.
 //!
-//! Left out: all else of arrays, names of files that stand for others (`*`), `set -x`, jobs in the background but for single
-//! commands, of which those that end do so at once. The members of a pipe run one after another. A script is
+//! Left out: all else of arrays, names of files that stand for others (`*`), `set -x`, jobs in the background except single
+//! commands; such a job that ends does so at once. The members of a pipe run one after another. A script is
 //! *unsupported* from the first statement on that has any of them: so is one that goes on for too long without letting time
 //! pass, see [`run`].
 

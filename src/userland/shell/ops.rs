@@ -65,13 +65,13 @@ pub struct Simple {
     pub(super) redirects: Vec<Redirect>,
     /// How many `$(…)` its words have.
     pub(super) values: usize,
-    /// Somebody asks how it ends, so that `set -e` does not.
+    /// Its exit code is tested, so that `set -e` ignores it.
     pub(super) is_asked: bool,
-    /// It is in a loop that may have no end: nobody waits for it.
+    /// It is in a loop that may have no end: no run waits for it.
     pub(super) is_background: bool,
     /// Between `[[` and `]]`.
     pub(super) is_test: bool,
-    /// Nobody waits for it, but `wait` does: `&`.
+    /// The shell does not wait for it until `wait`: `&`.
     pub(super) is_job: bool,
 }
 

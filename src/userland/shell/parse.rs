@@ -4,7 +4,7 @@ use super::limits::{DEPTH_MAX, SCRIPT_MAX};
 use super::ops::{Kept, Op, Redirect, Simple};
 use super::words::{Part, Script, Token, Unsupported, Word, is_name, pieces};
 
-/// The operations of a script. Whatever is not understood ends it: all before that statement is done.
+/// The operations of a script. A statement that is not understood ends it: all before that statement is done.
 pub fn parse(script: &str) -> Vec<Op> {
     parse_at(script, 0).unwrap_or_else(|(ops, Unsupported)| [ops, vec![Op::Unsupported]].concat())
 }

@@ -1,6 +1,6 @@
 //! A shell that runs: where it is in its program, what it remembers, and a stack of what it is in the middle of.
 //!
-//! [`Shell::next`] goes on to the next thing that somebody else has to do: run a program, write into a file, let time pass.
+//! [`Shell::next`] goes on to the next thing that its caller has to do: run a program, write into a file, let time pass.
 //! Between two of them it is plain data.
 //!
 //! Must hold:
@@ -41,13 +41,13 @@ pub struct Shell {
     kept: Vec<String>,
     /// For the next member of a pipe.
     pipe: String,
-    /// The command that somebody else runs now.
+    /// The command that the caller runs now.
     pub(super) runs: Running,
     /// What was done at this moment.
     spent: (Instant, usize),
     /// When the last of its jobs ends.
     pub(super) jobs_end: Instant,
-    /// Jobs of which that is not known.
+    /// Jobs whose end is not known.
     pub(super) jobs: usize,
     /// What it does on SIGTERM.
     pub(super) on_sigterm: Option<Rc<Program>>,
@@ -158,7 +158,7 @@ pub struct Command {
     pub output: Sink,
     /// Where its errors will go.
     pub errors: Sink,
-    /// Somebody asks how it ends.
+    /// Its exit code is tested.
     pub is_asked: bool,
     /// It is in a loop that may have no end.
     pub is_background: bool,
@@ -193,7 +193,7 @@ pub enum Turn {
     Sleep {
         /// How long.
         time: Option<Duration>,
-        /// Whether nobody waits for it.
+        /// Whether it is background traffic, so that no run waits for it.
         is_background: bool,
     },
     /// It has ended with this code.
@@ -227,7 +227,7 @@ impl Shell {
         self
     }
 
-    /// Runs another program, with what it remembers from those before: the next line of somebody who types.
+    /// Runs another program, with what it remembers from those before: the next line of a user who types.
     pub fn take_up(&mut self, program: Rc<Program>) {
         self.program = program;
         self.at = 0;
@@ -240,7 +240,7 @@ impl Shell {
         self.at >= self.program.ops.len() && self.stack.is_empty()
     }
 
-    /// A job that somebody else runs has begun. `wait` waits for it, for ever if nobody says that it has ended.
+    /// A job that the caller runs has begun. `wait` waits for it, for ever unless the caller reports its end.
     pub fn job_began(&mut self) {
         self.jobs += 1;
     }
@@ -267,7 +267,7 @@ impl Shell {
         &self.program
     }
 
-    /// Goes on until somebody else has something to do.
+    /// Goes on until the caller has something to do.
     pub fn next(&mut self, now: Instant) -> Turn {
         if self.spent.0 != now {
             self.spent = (now, 0);

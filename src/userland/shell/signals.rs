@@ -29,7 +29,7 @@ impl Shell {
         self.scope.variables.get("PWD").map_or("/", String::as_str)
     }
 
-    /// Whether somebody who types has ended it.
+    /// Whether the user who types has ended it.
     pub fn has_exited(&self) -> bool {
         self.at == usize::MAX
     }

@@ -103,7 +103,7 @@ impl Condition {
     }
 }
 
-/// `CONDITION {print VALUES}`, of which either may be missing.
+/// `CONDITION {print VALUES}`; either may be missing.
 fn parsed(program: &str) -> Option<(Condition, Vec<Value>)> {
     let (condition, action) = match program.split_once('{') {
         Some((condition, rest)) => (condition.trim(), rest.trim_end().strip_suffix('}')?.trim()),

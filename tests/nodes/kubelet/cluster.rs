@@ -161,7 +161,7 @@ fn a_killed_container_is_started_again_in_the_same_pod() {
     assert_eq!((end.exit_code, end.reason.as_deref()), (137, Some("Error")));
 }
 
-/// A forced delete removes the object first; the kubelet stops the containers afterwards, and has nobody to tell.
+/// A forced delete removes the object first; the kubelet stops the containers afterwards, and has no object to report to.
 #[test]
 fn a_forced_delete_leaves_nothing_behind() {
     let mut world = World::new();

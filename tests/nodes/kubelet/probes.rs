@@ -241,7 +241,7 @@ fn a_container_that_would_run_as_root_is_not_made() {
     let told = of("nginx:1.27");
     let why = "Failed: Error: container has runAsNonRoot and image will run as root (pod: \"web_default(";
     assert!(told.len() == 1 && told[0].starts_with(why) && told[0].contains(")\", container: web) x"), "{told:?}");
-    // Of an image of somebody's own nobody knows, and it is taken to keep the promise.
+    // The user of an unknown image is unknown, and is taken to keep the promise.
     assert_eq!(of("app:1"), ["Killing: Stopping container web x1"]);
 }
 
@@ -266,7 +266,7 @@ fn a_pre_stop_hook_counts_in_the_grace_period() {
         // However little that is, it has two seconds.
         ("{exec: {command: [sleep, '90']}}", stubborn, 6, 8..=10),
         ("{exec: {command: [sleep, '90']}}", stubborn, 1, 3..=5),
-        // Nobody answers at that address, and the grace is all the time that the hook has.
+        // No server answers at that address, and the grace is all the time that the hook has.
         ("{httpGet: {port: 80, host: 10.99.99.99}}", "", 6, 6..=8),
     ] {
         let took = took(hook, command, grace);
@@ -274,7 +274,7 @@ fn a_pre_stop_hook_counts_in_the_grace_period() {
     }
 }
 
-/// Whoever has less patience later does not hurry a stop that is under way.
+/// A second delete with a shorter grace period does not hurry a stop that is under way.
 #[test]
 fn a_grace_that_shrinks_is_nothing_to_a_stop_under_way() {
     let container = "image: app:1\nports: [{containerPort: 80}]\ncommand: [sh, -c, sleep infinity]";
@@ -314,7 +314,7 @@ fn a_health_check_waits_for_its_port() {
     assert!(conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True"));
 }
 
-/// Nobody answers at that address, and nothing but the kernel gives up waiting.
+/// No server answers at that address, and nothing but the kernel gives up waiting.
 #[test]
 fn a_hook_that_asks_waits_as_long_as_it_takes() {
     let container = "image: app:1\nlifecycle: {postStart: {httpGet: {port: 80, host: 10.99.99.99}}}";
@@ -329,7 +329,7 @@ fn a_hook_that_asks_waits_as_long_as_it_takes() {
     assert!(waiting.as_str().is_some_and(|message| message.ends_with(why)), "{waiting}");
 }
 
-/// The packets of a probe go through the bridge and the veth into the Pod, and nobody who steps stops at them.
+/// The packets of a probe go through the bridge and the veth into the Pod, and a user who steps does not stop at them.
 #[test]
 fn a_probe_walks() {
     let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: node-1, containers: [{name: web, \

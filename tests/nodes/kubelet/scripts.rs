@@ -143,7 +143,7 @@ cat /mnt/conf.d/server-id.cnf"#;
     }
 }
 
-/// What a script asks for is asked for, and only what nobody here has is taken to be on the internet.
+/// A script's requests are sent, and only a name that is unknown in the cluster is taken to be on the internet.
 #[test]
 fn names_of_the_cluster_come_before_those_of_the_internet() {
     let server = "apiVersion: v1\nkind: Namespace\nmetadata: {name: dev}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web, \
@@ -169,7 +169,7 @@ fn a_script_may_end_in_a_server() {
     assert!(said(&mut cluster, asks).contains("default/web-1 on "));
 }
 
-/// A loop that never lets time pass is given up, and does not hold up anybody.
+/// A loop that never lets time pass is given up, and holds up no other program.
 #[test]
 fn a_loop_without_a_pause_comes_to_an_end() {
     for script in
@@ -286,7 +286,7 @@ fn a_rule_starts_a_container_again() {
     assert_eq!(said(&mut cluster, "kubectl get pod web-1 -o jsonpath='{.status.phase}'"), "Running");
 }
 
-/// A rule starts all containers anew, whatever the policies: where they are, init containers first, with no preStop hook.
+/// A rule starts all containers again, under any restart policy: where they are, init containers first, with no preStop hook.
 #[test]
 fn a_rule_starts_all_containers_again() {
     let mut cluster = applied(

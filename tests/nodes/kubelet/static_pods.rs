@@ -60,7 +60,7 @@ fn told(cluster: &mut Cluster, path: &str) -> String {
 
 const CONTAINER: &str = ".status.containerStatuses[*].containerID";
 
-/// Nobody schedules it, and no admission gives it an account; its mirror is the node's and says what runs.
+/// No scheduler places it, and no admission gives it an account; its mirror is the node's and says what runs.
 #[test]
 fn a_file_is_run_and_shown() {
     let mut cluster = cluster("");
@@ -130,7 +130,7 @@ fn a_kubelet_that_comes_back_finds_its_pods() {
     assert_eq!(told(&mut cluster, ".status.phase"), "Running", "as a machine that boots does");
 }
 
-/// It runs without its namespace; the mirror comes when that is there, and nobody waits for it busily.
+/// It runs without its namespace; the mirror comes when that is there, and the kubelet does not retry it busily.
 #[test]
 fn a_pod_can_run_that_cannot_be_shown() {
     let mut cluster = cluster("- node node-1 cp far.yaml /etc/kubernetes/manifests/far.yaml\n");
@@ -217,7 +217,7 @@ fn others_make_room_for_it() {
     assert!(!events.contains("ExceededGracePeriod"), "{events}");
 }
 
-/// If all that may go are not enough, nobody goes.
+/// If all that may go are not enough, no pod goes.
 #[test]
 fn nobody_goes_for_nothing() {
     let copies = "node node-1 cp static.yaml /etc/kubernetes/manifests/static.yaml";

@@ -14,7 +14,7 @@ use wire::{Body, DeleteOptions, Verb};
 
 use super::harness::{World, claim, class, user_of, with_csi};
 
-/// Six minutes after a node was lost its volume is taken away, if nobody says sooner that it is down for good.
+/// Six minutes after a node was lost its volume is taken away, if no user says sooner that it is down for good.
 #[test]
 fn a_dead_node_loses_its_volume_after_six_minutes() {
     let mut world = World::new(with_csi());
@@ -107,7 +107,7 @@ fn a_volume_follows_a_pod_that_was_replaced_unseen() {
     assert_eq!(world.phase(Kind::Pod, "db"), "Running");
 }
 
-/// What goes up comes down: each NodePublishVolume has its NodeUnpublishVolume in the end, whatever the order.
+/// What goes up comes down: each NodePublishVolume has its NodeUnpublishVolume in the end, in any order.
 #[test]
 fn every_publish_has_its_unpublish() {
     for seed in 0..8 {
@@ -142,7 +142,7 @@ fn every_publish_has_its_unpublish() {
     }
 }
 
-/// The attachment is gone long before the provisioner looks again: nobody tells it.
+/// The attachment is gone long before the provisioner looks again: no watch notifies it.
 #[test]
 fn a_volume_that_is_still_attached_is_destroyed_a_little_later() {
     let mut world = World::new(with_csi());

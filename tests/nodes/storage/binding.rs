@@ -51,7 +51,7 @@ fn a_promise_of_another_mode_is_not_kept() {
     assert!(world.events("data").contains(&format!("Warning VolumeMismatch {of_claim}")));
 }
 
-/// Everything is looked at in one round, every 15 seconds; whatever waits is told of again.
+/// Everything is looked at in one round, every 15 seconds; each claim that waits gets its Event again.
 #[test]
 fn what_waits_is_looked_at_in_one_round() {
     let mut world = World::new(Config::default());

@@ -51,7 +51,7 @@ fn an_ephemeral_volume_comes_and_goes_with_its_pod() {
     assert_eq!(deletes, ["generic-garbage-collector: delete persistentvolumeclaims default/db-data"]);
 }
 
-/// A claim of that name that belongs to nobody is not used, and the controller says so until it is out of the way.
+/// A claim of that name without an owner is not used, and the controller says so until it is out of the way.
 #[test]
 fn an_ephemeral_volume_is_never_the_claim_of_another() {
     let mut world = World::new(with_csi());

@@ -60,7 +60,7 @@ impl Asked {
         self.calls.iter().filter(|(_, called)| *called == method).map(|(when, _)| *when).collect()
     }
 
-    /// The patches that were sent by somebody, and to what.
+    /// The patches of requests whose lines begin so: a client, and the object that it patches.
     pub fn patches_of(&self, line: &str) -> Vec<Value> {
         self.patches.iter().filter(|(there, _)| there.starts_with(line)).map(|(_, patch)| patch.clone()).collect()
     }

@@ -98,7 +98,7 @@ fn a_free_volume_elsewhere_is_not_taken_for_a_claim_with_a_node() {
     assert_eq!(world.phase(Kind::Pod, "db"), "Running");
 }
 
-/// Nobody makes volumes of this class, so the pod waits for its claim on its way to a node.
+/// No driver makes volumes of this class, so the pod waits for its claim on its way to a node.
 #[test]
 fn a_pod_that_waits_for_its_claim_notices_that_it_is_given_back_or_that_it_is_gone_itself() {
     let mut world = World::new(with_csi());

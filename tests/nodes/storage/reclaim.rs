@@ -53,7 +53,7 @@ fn the_claim_of_a_volume_that_is_given_back_is_asked_about_once() {
     assert!(world.seen.reads[2..].iter().all(|read| read == "get persistentvolumes pv"), "{:?}", world.seen.reads);
 }
 
-/// Whoever deletes the object first does not keep what it stands for from being deleted.
+/// A client that deletes the object first does not keep what it stands for from being deleted.
 #[test]
 fn a_volume_that_is_on_its_way_out_is_given_back_all_the_same() {
     let mut world = World::new(Config::default());
@@ -69,7 +69,7 @@ fn a_volume_that_is_on_its_way_out_is_given_back_all_the_same() {
     assert_eq!(world.phase(Kind::PersistentVolume, "pv"), "Failed");
 }
 
-/// Nothing is asked: it is known without that nobody here deletes what such a volume stands for.
+/// Nothing is asked: it is known without that no plugin here deletes what such a volume stands for.
 #[test]
 fn a_volume_that_nobody_can_delete_fails() {
     let mut world = World::new(Config::default());
@@ -87,7 +87,7 @@ fn a_volume_that_nobody_can_delete_fails() {
     assert_eq!(asked, [] as [&str; 0]);
 }
 
-/// Nobody empties a volume of most kinds.
+/// No plugin empties a volume of most kinds.
 #[test]
 fn a_volume_that_nobody_can_recycle_fails() {
     let mut world = World::new(Config::default());
@@ -106,7 +106,7 @@ fn a_volume_that_nobody_can_recycle_fails() {
     assert_eq!(world.events("pv"), [format!("Warning VolumeFailedRecycle {why}")]);
 }
 
-/// To know that nobody uses them all Pods are listed; but not for each claim of those that go together.
+/// To know that no Pod uses them all Pods are listed; but not for each claim of those that go together.
 #[test]
 fn claims_that_go_together_are_told_from_one_list() {
     let mut world = World::new(Config::default());
@@ -162,7 +162,7 @@ fn a_pod_behind_another_of_its_name_gives_its_claim_back() {
     assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "gone");
 }
 
-/// Whoever wants to keep the data says so on the volume; then its object can go, and the volume is still there.
+/// A user who wants to keep the data says so on the volume; then its object can go, and the volume is still there.
 #[test]
 fn a_volume_that_is_to_be_kept_can_be_deleted() {
     let mut world = World::new(with_csi());
@@ -198,7 +198,7 @@ fn a_volume_that_is_to_be_kept_can_be_deleted() {
     assert!(parts[1].parse::<u32>().is_ok_and(|number| number < 10_000), "{parts:?}");
 }
 
-/// A volume that somebody made by hand is held too, while it is bound and has to be destroyed in the end.
+/// A volume that a user made by hand is held too, while it is bound and has to be destroyed in the end.
 #[test]
 fn a_volume_made_by_hand_is_held_and_destroyed() {
     let mut world = World::new(with_csi());
@@ -212,7 +212,7 @@ fn a_volume_made_by_hand_is_held_and_destroyed() {
     assert_eq!(held, json!(["kubernetes.io/pv-protection", own]));
     let added = json!({"metadata": {"$setElementOrder/finalizers": held, "finalizers": [own]}});
     assert_eq!(world.seen.patches_of("csi-provisioner: patch persistentvolumes pv"), [added]);
-    // What was destroyed and somebody else still holds is not destroyed again, whatever becomes of its object.
+    // What was destroyed and another finalizer still holds is not destroyed again, even if its object changes.
     world.patch(Kind::PersistentVolume, "pv", json!({"metadata": {"finalizers": [own, "example.com/hold"]}}));
     world.delete(Kind::PersistentVolumeClaim, "data");
     world.run(5);

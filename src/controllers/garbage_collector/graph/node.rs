@@ -57,7 +57,7 @@ impl Identity {
         discovery.from_manifest(&self.api_version, &self.kind)
     }
 
-    /// Whether `reference` names this object, whatever the namespace.
+    /// Whether `reference` names this object; the namespace is not compared.
     pub(super) fn is_named_by(&self, reference: &OwnerReference) -> bool {
         *self.uid == *reference.uid
             && self.name == reference.name
@@ -86,7 +86,7 @@ pub struct Node {
     pub dependents: BTreeSet<Uid>,
     /// Those of them that hold up its foreground deletion.
     pub(super) blocking: BTreeSet<Uid>,
-    /// Those of `blocking` that nobody is deleting yet.
+    /// Those of `blocking` that are not being deleted yet.
     pub(super) undeleted: BTreeSet<Uid>,
 }
 
@@ -132,7 +132,7 @@ impl Node {
         self.blocking.contains(&dependent.identity.uid)
     }
 
-    /// Those that hold up its foreground deletion, and that nobody is deleting yet.
+    /// Those that hold up its foreground deletion, and that are not being deleted yet.
     pub fn undeleted(&self) -> impl Iterator<Item = &Uid> {
         self.undeleted.iter()
     }

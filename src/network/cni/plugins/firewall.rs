@@ -70,7 +70,7 @@ fn admin_chain(run: &Run) -> Result<String, CniError> {
     Ok(if name.is_empty() { "CNI-ADMIN".into() } else { name })
 }
 
-/// Answers to the container, and whatever it sends.
+/// Accept answers to the container, and everything that it sends.
 fn rules_for(result: &CniResult) -> Vec<Rule> {
     let v4 = result.ips.iter().filter_map(|ip| match ip.address.address {
         IpAddr::V4(address) => Some(Cidr::host(address)),

@@ -38,7 +38,7 @@ pub struct Machine<'a> {
     pub network: &'a mut NodeNetwork,
     /// Where random numbers come from.
     pub random: &'a mut dyn FnMut() -> u64,
-    /// A line for each thing that the plugin does; None: nobody looks.
+    /// A line for each thing that the plugin does; None: no user looks.
     pub steps: Option<&'a mut Vec<String>>,
     /// What gives addresses in the place of host-local's own search.
     pub ipam: Option<&'a Ipam>,
@@ -74,7 +74,7 @@ impl Run<'_> {
         previous.map_err(|error| format!("could not parse prevResult: {error}").into())
     }
 
-    /// A variable in `CNI_ARGS`, whatever the case of its name (`LoadArgs`). Unknown ones must be allowed.
+    /// A variable in `CNI_ARGS`; the case of its name does not matter (`LoadArgs`). Unknown ones must be allowed.
     pub(super) fn argument(&self, name: &str) -> Result<Option<&str>, CniError> {
         let (mut found, mut unknown, mut ignore) = (None, Vec::new(), false);
         for pair in self.environment.args.split(';').filter(|pair| !pair.is_empty()) {

@@ -289,7 +289,7 @@ fn of_the_server(name: &str, known: &dyn Known) -> Vec<Found> {
     address.map(found).into_iter().collect()
 }
 
-/// `pods insecure`: the address is in the name, and nobody looks whether there is such a Pod.
+/// `pods insecure`: the address is in the name, and the server does not check whether there is such a Pod.
 fn pod(name: &str, dashed: &str) -> Option<Vec<Found>> {
     let address = dashed.replace('-', ".").parse().ok()?;
     Some(vec![Found { to: Target::Address(address), port: None, own_name: name.to_owned() }])
@@ -307,7 +307,7 @@ fn pointer(name: &str, address: Ipv4Addr, known: &dyn Known) -> Answer {
         let (namespace, name) = (service.metadata.namespace.as_ref()?, service.metadata.name.as_ref()?);
         Some(format!("{name}.{namespace}.svc.{ZONE}"))
     });
-    // A real server gives them in no order; here those that somebody has named come first.
+    // A real server gives them in no order; here those with a hostname of their own come first.
     let of_endpoint = |(namespace, service, endpoint): (String, String, Endpoint)| {
         (endpoint.hostname.is_none(), format!("{}.{service}.{namespace}.svc.{ZONE}", endpoint.label()))
     };

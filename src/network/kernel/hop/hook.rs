@@ -11,7 +11,7 @@ use crate::netfilter::{
 };
 
 impl Kernel<'_> {
-    /// Shows the packet to the netfilter of the machine's own namespace; in Pods' nobody has rules. An error is its
+    /// Shows the packet to the netfilter of the machine's own namespace; the Pods' namespaces have no rules. An error is its
     /// death.
     pub(super) fn hook(
         &mut self,
@@ -68,7 +68,7 @@ impl netfilter::Host for Addresses<'_> {
     }
 }
 
-/// An ICMP error about a packet. Nobody is told about an error that an error met.
+/// An ICMP error about a packet. An ICMP error about an ICMP error is never sent.
 pub(super) fn unreachable(packet: &Packet, router: Ipv4Addr, code: Unreachable) -> Option<Packet> {
     let first = packet.payload.about().is_none();
     first.then(|| packet.error(router, Payload::Unreachable { code, original: packet.tuple }))

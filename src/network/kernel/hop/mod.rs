@@ -149,7 +149,7 @@ impl Kernel<'_> {
             return self.next(&namespace, bridge, target, Frame { prerouted: true, by, ..frame });
         }
         let Some((out, link)) = self.port_of(&namespace, bridge, target) else {
-            // Whoever sent it asked for the hardware address itself, and tells itself.
+            // The sender looked up the hardware address itself, and reports the error to itself.
             let tell = unreachable(&frame.packet, frame.packet.tuple.source, Unreachable::Host);
             let reason = format!("no machine on {bridge} has {target}");
             return self.dead(&namespace, self.place(&namespace, bridge), reason, tell.map(|tell| (tell, ARP)));

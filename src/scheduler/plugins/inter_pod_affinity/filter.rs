@@ -200,7 +200,7 @@ mod tests {
             (far("cache"), "app=x", [REASON_ANTI_AFFINITY, REASON_ANTI_AFFINITY, "", ""]),
             (String::new(), "app=x", ["", "", "", ""]),
             (String::new(), "app=web", ["", "", REASON_EXISTING, ""]),
-            // Near itself, but nobody is there yet: anywhere with the label.
+            // Near itself, but no such pod exists yet: anywhere with the label.
             (near("group", ""), "app=group", ["", "", "", REASON_AFFINITY]),
             (near("group", ""), "app=x", [REASON_AFFINITY; 4]),
             (near("cache", ", namespaces: [other]"), "app=x", [REASON_AFFINITY; 4]),

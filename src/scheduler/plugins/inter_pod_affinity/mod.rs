@@ -123,8 +123,8 @@ fn namespace_and_labels(pod: &Pod) -> (&str, &Labels) {
 }
 
 /// A node came to, or moved to, a place that the pod's required affinity may want. Anti-affinity passes nodes that are
-/// in no place: so any node that comes may do, and one that leaves its place, or moves to another, since it takes along
-/// whoever was in the way there. Mirrors `isSchedulableAfterNodeChange`.
+/// in no place: so any new node may help, and so may one that leaves its place, or moves to another, since it takes along
+/// the pods that were in the way there. Mirrors `isSchedulableAfterNodeChange`.
 fn node_change_helps(pod: &PodInfo, event: &ClusterEvent) -> bool {
     let place = |node: Option<&Arc<Node>>, key: &str| {
         node.and_then(|node| node.metadata.labels.as_ref()).and_then(|labels| labels.get(key)).cloned()

@@ -1,4 +1,4 @@
-//! PodTopologySpread: pods that belong together spread evenly over zones, nodes or whatever label one names.
+//! PodTopologySpread: pods that belong together spread evenly over zones, nodes or the values of any other label.
 //!
 //! A constraint says: among the places that share a value of `topologyKey`, none may have more than `maxSkew`
 //! matching pods above the least. `DoNotSchedule` constraints filter (`filter`), `ScheduleAnyway` ones score

@@ -163,7 +163,7 @@ mod tests {
         snapshot
     }
 
-    /// As hard constraints, and as soft ones, of which the node without a zone does not speak.
+    /// As hard constraints, and as soft ones, which ignore the node without a zone.
     #[test]
     fn a_profile_may_have_other_default_constraints() {
         let list = |when: &str| {

@@ -1,8 +1,8 @@
 //! `nslookup [-type=A] [-debug] HOST [DNS_SERVER]`, as busybox's prints it.
 //!
-//! Mirrors `networking/nslookup.c`, of which there are two. The one since 1.29 asks for a name without a dot under every search
+//! Mirrors `networking/nslookup.c`, which has two variants. The one since 1.29 asks for a name without a dot under every search
 //! domain, for A and for AAAA records, and fails if one of these questions does: so it does not succeed for the short name of
-//! a Service that is there. The one up to 1.28 asks the C library, and tells the names of the addresses too.
+//! an existing Service. The one up to 1.28 asks the C library, and prints the names of the addresses too.
 //!
 //! Simplified: questions follow one another, where the newer one sends all at once. Left out: its `-port`, `-retry` and
 //! `-timeout`, and records of types that no server here has.
@@ -53,7 +53,7 @@ pub(in super::super) async fn run(kernel: &Rc<System>, namespace: &str, words: &
             }
         }
     }
-    // Whoever names a server gets no search domains: these stand beside the servers that are not looked up then.
+    // If the command names a server, no search domains apply: they are in the file with the servers, which is not read then.
     let resolver = terminal.resolver.clone();
     let (servers, searches) = match rest.get(1) {
         Some(server) => match address_of(kernel, namespace, server, terminal).await {
@@ -195,7 +195,7 @@ async fn with_name(kernel: &Rc<System>, namespace: &str, server: Ipv4Addr, addre
     }
 }
 
-/// The address of the server that somebody names.
+/// The address of the server that the command names.
 async fn address_of(kernel: &Rc<System>, namespace: &str, server: &str, terminal: &mut Terminal) -> Option<Ipv4Addr> {
     let found =
         resolve::addresses(kernel, namespace, &terminal.resolver, server).await.and_then(|all| all.first().copied());

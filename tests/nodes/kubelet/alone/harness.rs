@@ -179,7 +179,7 @@ impl Harness {
         self.handle_in("kube-node-lease", Verb::Delete, Kind::Lease, None, "node-1", body);
     }
 
-    /// Somebody else writes into the node's lease.
+    /// Another client writes into the node's lease.
     pub fn touch_lease(&mut self) {
         let found = self.handle_in("kube-node-lease", Verb::Get, Kind::Lease, None, "node-1", Body::None);
         let Response::Object(Object::Lease(lease)) = found else { panic!("{found:?}") };
@@ -234,7 +234,7 @@ impl Harness {
         statuses.and_then(|statuses| statuses.into_iter().next()).expect("a container's status")
     }
 
-    /// Somebody changes the pod's object.
+    /// A client changes the pod's object.
     pub fn change_pod(&mut self, name: &str, change: impl FnOnce(&mut Pod)) {
         let mut pod = (*self.pod(name)).clone();
         change(&mut pod);
@@ -242,7 +242,7 @@ impl Harness {
         self.handle(Verb::Update, Kind::Pod, None, name, Body::Object(Object::Pod(Arc::new(pod))));
     }
 
-    /// Somebody says whether a readiness gate of the pod is open.
+    /// A client says whether a readiness gate of the pod is open.
     pub fn turn_gate(&mut self, name: &str, gate: &str, status: &str) {
         let pod = self.pod(name);
         let mut held = pod.status.as_deref().cloned().unwrap_or_default();

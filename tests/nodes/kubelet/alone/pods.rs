@@ -159,7 +159,7 @@ fn nothing_is_asked_of_a_pod_that_is_over_until_it_may_go() {
     harness.delete_pod("web");
     harness.run(20_000);
     assert_eq!(harness.lines(), nothing, "{:#?}", harness.calls);
-    // One that somebody holds is looked at every ten seconds, and removed as far as the kubelet goes; once.
+    // One that a finalizer holds is looked at every ten seconds, and removed as far as the kubelet goes; once.
     let mut harness = over();
     harness.change_pod("web", |pod| pod.metadata.finalizers = Some(vec!["example.com/hold".into()]));
     harness.delete_pod("web");
@@ -307,7 +307,7 @@ fn a_pod_whose_object_is_gone_is_stopped_all_the_same() {
     harness.run(5_000);
     harness.force_delete_pod("web");
     harness.run(5_000);
-    // It is marked first: the kubelet wants to say that it goes, and finds nobody to say it of.
+    // It is marked first: the kubelet wants to write its status, and finds no object.
     assert_eq!(harness.lines(), ["get pods default/web", "event Killing", "get pods default/web"]);
     assert!(harness.runtime.borrow().is_empty());
 }

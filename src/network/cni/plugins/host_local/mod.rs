@@ -2,7 +2,7 @@
 //!
 //! Each address in use is a file named after it, in `/var/lib/cni/networks/NETWORK/`, that says whose it is. The search
 //! for a free one starts after the address given last, so an address that was freed rests for a while. The files are
-//! all there is: a file without a container is an address that nobody gives back.
+//! all there is: a file without a container is an address that is never freed.
 //!
 //! - [`ranges`]: which addresses there are.
 //! - [`store`]: which of them are taken.
@@ -164,7 +164,7 @@ impl Config {
     }
 }
 
-/// Addresses that somebody wants to have: in `CNI_ARGS`, in the arguments of the network, from the runtime.
+/// Addresses that are requested: in `CNI_ARGS`, in the arguments of the network, from the runtime.
 fn requested(run: &Run) -> Result<Vec<IpAddr>, CniError> {
     let listed = |pointer: &str| run.stdin.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
     let texts = run.argument("IP")?.into_iter().map(str::to_owned);
