@@ -108,7 +108,7 @@ impl Block {
     }
 }
 
-/// An opening fence: how many of which sign, behind how many blanks, and what it says.
+/// An opening fence: its sign, how many of them, how many blanks before, and what it says.
 struct Fence<'a> {
     sign: char,
     count: usize,

@@ -37,7 +37,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
     let module = arguments.module.clone().or_else(|| site::compiled(&root.join("..")));
     let dest = arguments.dest.clone().unwrap_or_else(|| root.join("../target/book"));
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
-    // Whether anybody can be served is known before the work is done.
+    // Whether the pages can be served is known before the work is done.
     let bind = || port::bind(Ipv4Addr::LOCALHOST, arguments.port, "another `kubestep book`");
     let listener = (!arguments.build_only).then(bind).transpose()?;
     let project = root.join("..");

@@ -5,10 +5,10 @@
 //! question: A Pod was deleted. Why does the ReplicaSet controller make another?
 //! answers:
 //!   - text: It was told to replace the Pod.
-//!     why: Nobody tells it what to do. It was only told that something changed.
+//!     why: It is never told what to do, only that something changed.
 //!   - text: It counts fewer Pods than its ReplicaSet asks for.
 //!     right: true
-//!     why: Whatever happened, it compares what is wanted with what is there.
+//!     why: It compares the desired state with the current one, after every change.
 //! ```
 
 use serde::Deserialize;

@@ -20,7 +20,7 @@ const HEAD: usize = 46;
 /// The widest text beside the lifelines, in letters.
 const TEXT: usize = 66;
 
-/// The class of whoever a process is.
+/// The class of a process, by its component.
 pub fn component(name: &str) -> &'static str {
     match name.split('/').next().unwrap_or(name) {
         "user" => "ks-user",

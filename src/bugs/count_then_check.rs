@@ -3,7 +3,7 @@
 //! The controller has expectations, and looks at them; but it lists the Pods before that. If the last Pod that it waits
 //! for shows between the two, the list is without it, and the expectations say that all was seen. It creates one more.
 //!
-//! Right: to look at the expectations first. Whatever the cache shows after that can only be newer than what they say.
+//! Right: to look at the expectations first. What the cache shows after that can only be newer than what they say.
 
 use std::sync::LazyLock;
 

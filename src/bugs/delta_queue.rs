@@ -2,7 +2,7 @@
 //!
 //! client-go's informer has two stages. What the watch says goes into a queue, and is taken from there to the cache and
 //! to the handlers, one by one; slow handlers make the queue long. When the watch has broken, the informer lists anew,
-//! and whatever the cache has and the list has not gets a deletion into the queue. But an object that was created and
+//! and each object that the cache has and the list has not gets a deletion into the queue. But an object that was created and
 //! deleted shortly before may be neither in the cache nor in the list: its creation is still in the queue. No deletion is
 //! queued for it, its creation is taken at last, and it stays in the cache for ever.
 //!

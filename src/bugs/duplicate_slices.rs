@@ -2,7 +2,7 @@
 //!
 //! The controller of EndpointSlices creates the first slice of a Service under a generated name. If it looks again before
 //! its cache has the slice, it finds none and creates another. No conflict stops it, since the name is a new one. From
-//! then on some Pods are listed twice, and whatever one of the slices says of them may be old.
+//! then on some Pods are listed twice, and what one of the slices says of them may be old.
 //!
 //! Right: to remember which slices one has written and not to plan on a cache without them
 //! ([`controllers::endpoint_slice::tracker`], pull requests #99345 and #100103). A name that follows from the

@@ -2,8 +2,8 @@
 //!
 //! An operator keeps something outside of the cluster for an object: a bucket in some cloud. A finalizer on the object
 //! keeps it from going before the bucket is gone. This operator removes the finalizer first, so that the user need not
-//! wait, and deletes the bucket then. If it crashes in between, or the deletion fails, the object is gone, nobody knows of
-//! the bucket any more, and it is paid for for ever.
+//! wait, and deletes the bucket then. If it crashes in between, or the deletion fails, the object is gone, the bucket is
+//! forgotten, and it is paid for for ever.
 //!
 //! Right: to delete, to be content if there is nothing to delete, and only then to remove the finalizer.
 

@@ -9,7 +9,7 @@
 //! In the first of these it was the other way round: the StatefulSet was deleted, to be made again with the new size, and
 //! the crash came before the disks were resized. The new StatefulSet then looked as if all had been done.
 //!
-//! Right: to compare each thing that one keeps with what is asked for, whatever the order in which they are written. No
+//! Right: to compare each thing that one keeps with its desired state, and not to rely on the order of writing. No
 //! state may mean "I have been here".
 
 use std::rc::Rc;

@@ -37,7 +37,7 @@ pub async fn look(client: &Client, key: &Key) -> Result<Option<Arc<ConfigMap>>, 
     }
 }
 
-/// Sets a field, whatever else has happened to the record; creates the record if it is not there.
+/// Sets a field, even if the record has changed since; creates the record if it is not there.
 pub async fn set(client: &Client, key: &Key, name: &str, value: &str) -> Result<(), Error> {
     let patch = Patch::Merge(json!({"data": {name: value}}));
     match client.patch::<ConfigMap>(key.namespace(), key.name(), patch).await {

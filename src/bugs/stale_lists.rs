@@ -8,7 +8,7 @@
 //! it has created before it crashed, and creates it again.
 //!
 //! Right: to list the newest state. The wrong part here is no program but the way informers list: with
-//! `resourceVersion=0`, which means "whatever you have". With the feature WatchList, which the shipped parts have, an
+//! `resourceVersion=0`, which asks for any state that it has. With the feature WatchList, which the shipped parts have, an
 //! informer begins with a watch whose first state is as new as etcd's at the time of asking.
 
 use cluster::Parts;

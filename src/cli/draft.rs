@@ -208,7 +208,7 @@ fn common(candidates: &[String]) -> &str {
     &first[..end]
 }
 
-/// Whether a character is the last of a key of which the terminal library knows no more than how it begins: F1 sends
+/// Whether a character is the last of a key that the terminal library knows only by how it begins: F1 sends
 /// `ESC O P`, F10 `ESC [ 2 1 ~`.
 fn ends(begun: &[char], last: char) -> bool {
     match begun {

@@ -53,7 +53,7 @@ impl Scratch {
         fs::read_to_string(&self.path).map_err(failed)
     }
 
-    /// Leaves it where it is, and says where: nobody's work is lost.
+    /// Leaves it where it is, and says where: the user's work is not lost.
     fn keep(&mut self) -> String {
         self.kept = true;
         format!("A copy of your changes has been stored to {:?}", self.path.display().to_string())
@@ -63,7 +63,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.kept {
-            // Whoever cannot remove it leaves a file too many.
+            // If it cannot be removed, there is a file too many, and no harm done.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -249,7 +249,7 @@ fn found_file(scenario: &str) -> anyhow::Result<PathBuf> {
     Ok(folder.join(format!("{}.kubestep", file_name(scenario))))
 }
 
-/// A name for a file, of whatever the scenario is called.
+/// A name for a file, made of the scenario's name.
 fn file_name(scenario: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '-' };
     scenario.chars().map(plain).collect()

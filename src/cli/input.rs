@@ -77,7 +77,7 @@ impl<T: Send + 'static> Waiting<T> {
 }
 
 impl Lines {
-    /// A prompt if somebody sits there, else standard input line by line.
+    /// A prompt if a user sits there, else standard input line by line.
     pub fn from_stdin(somebody: bool) -> Lines {
         match somebody {
             true => Lines::Prompt(Vec::new(), None),

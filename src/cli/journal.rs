@@ -1,6 +1,6 @@
 //! Journals: sessions that are written as they go, so that a terminal that dies takes nothing with it.
 //!
-//! Each program writes a file of its own and keeps it locked. A file that nobody has locked was left by a program that
+//! Each program writes a file of its own and keeps it locked. A file without a lock was left by a program that
 //! was killed; it is offered again. Looking for such files and making new ones happens under the lock of the folder, so
 //! that programs that start at once do not take a file of one another's for one that was left.
 //!
@@ -23,7 +23,7 @@ pub struct Journal {
     file: File,
 }
 
-/// A journal that somebody left.
+/// A journal that was left.
 pub struct Left {
     journal: Journal,
     /// What stands in it.
@@ -179,7 +179,7 @@ impl Left {
     }
 }
 
-/// Journals that were left, the newest first. Nobody else is offered them as long as these are held.
+/// Journals that were left, the newest first. No other program is offered them as long as these are held.
 pub fn left(folder: &Path) -> io::Result<Vec<Left>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -196,7 +196,7 @@ pub fn left(folder: &Path) -> io::Result<Vec<Left>> {
     Ok(found.into_iter().map(|(_, left)| left).collect())
 }
 
-/// The journal at `path`, if nobody writes it, and when somebody last did.
+/// The journal at `path`, if no program has it locked, and when it was last written.
 fn unlocked(path: PathBuf) -> io::Result<Option<(std::time::SystemTime, Left)>> {
     let mut file = File::options().read(true).append(true).open(&path)?;
     match file.try_lock() {

@@ -13,7 +13,7 @@ use lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, shelf};
 
 use super::broken;
 
-/// A verdict that takes longer is one that somebody waits for.
+/// A verdict that takes longer keeps a learner waiting.
 const LONG: Duration = Duration::from_secs(3);
 /// Where the book's chapters are.
 const CHAPTERS: &str = "book/src";
@@ -163,7 +163,7 @@ pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -
         out.flush()?;
     }
     let verdict = process::grade(root, exercise);
-    // Before it is shown: whoever has seen it may end the program.
+    // Before it is shown: a learner who has seen it may end the program.
     progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     write!(out, "{}", report::shown(root, exercise, &verdict))?;
     for remark in progress::remarks(root, exercise) {

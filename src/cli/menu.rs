@@ -13,7 +13,7 @@ const KEYS: [&str; 2] =
 /// Room for what is searched: a line that is broken would be drawn again at each key.
 const SEARCHED: usize = 20;
 
-/// Which of these lines somebody takes, by number; None: none. The cursor stands at one of them. What is typed ahead chooses
+/// Which of these lines the user takes, by number; None: none. The cursor stands at one of them. What is typed ahead chooses
 /// nothing: in a menu that cannot be searched, letters and blanks are keys.
 ///
 /// # Errors

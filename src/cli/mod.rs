@@ -111,7 +111,7 @@ enum Verb {
     },
     /// The cases and the exercises: where you are, and what is next.
     Learn {
-        /// Hand out the answers of the exercises before this one that nobody has begun, and begin here.
+        /// Hand out the answers of the exercises before this one that you have not begun, and begin here.
         #[arg(long, value_name = "NAME")]
         until: Option<String>,
     },
@@ -357,7 +357,7 @@ pub fn main(additions: &Additions) -> ExitCode {
     let ended = run(arguments.command, additions);
     match (ended, signals::code()) {
         (Err(error), _) if !is_left(&error) => {
-            // Where nobody hears it, it cannot be said.
+            // An error that cannot be printed cannot be reported.
             let error = as_started(&format!("{error:#}"));
             let _ = writeln!(out::errors(), "{} {error}", palette::error().apply_to("error:"));
             ExitCode::FAILURE
@@ -501,7 +501,7 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     Ok(scenario)
 }
 
-/// Whoever read our output went away, or whoever was asked: no error of ours.
+/// The reader of our output went away, or the user left a prompt: no error of ours.
 fn is_left(error: &anyhow::Error) -> bool {
     let gone = |error: &io::Error| matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted);
     error.downcast_ref().is_some_and(gone)

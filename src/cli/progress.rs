@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// What to do with it.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Write it into this file, to be handed to somebody.
+    /// Write it into this file, to be handed to a teacher.
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     /// The name that stands in the export; the user's unless given.

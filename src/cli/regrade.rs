@@ -16,7 +16,7 @@ use lab::{Exercise, TABLE, progress, shelf, twin};
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// `watch [NAME]`: until somebody ends it. Once a verdict was waited for, the optimised twin is built beside it, if `builds`.
+/// `watch [NAME]`: until the user ends it. Once a verdict was waited for, the optimised twin is built beside it, if `builds`.
 pub fn command(name: Option<&str>, builds: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let root = shelf::root().map_err(|error| anyhow!(error))?;
     shelf::hand_out(&root).map_err(|error| anyhow!(error))?;
@@ -81,7 +81,7 @@ fn read(root: &Path, watched: &[&Exercise]) -> Vec<String> {
 
 /// The optimised twin, which is built once at most.
 enum Build {
-    /// Nobody has waited for anything yet.
+    /// No verdict has taken long yet.
     Open,
     UnderWay(Child),
     /// It is built, or cannot be, or is not wanted.

@@ -38,7 +38,7 @@ pub(super) fn offer(folder: &Path, named: Option<&Scenario>) -> anyhow::Result<O
     }
 }
 
-/// Whether nobody has done anything in it yet.
+/// Whether the user has done nothing in it yet.
 fn is_untouched(left: &Left) -> bool {
     journal_text::read(&left.text).is_ok_and(|file| {
         let is_case = || file.scenario.scenario().is_ok_and(|scenario| scenario.case.is_some());

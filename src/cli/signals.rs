@@ -1,4 +1,4 @@
-//! What the system tells the program: Ctrl-C, and to end. Whoever has the terminal listens, so that it is given back first.
+//! What the system tells the program: Ctrl-C, and to end. The terminal's owner listens, so that it is given back first.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,12 +13,12 @@ pub struct Signals {
     interrupt: Arc<AtomicBool>,
     /// The signal by which the program was told to end; 0: it was not.
     end: Arc<AtomicUsize>,
-    /// Nobody listens: to be told to end is to end.
+    /// The program does not listen: a signal to end ends it at once.
     unheard: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// Listens from now on. A second Ctrl-C ends the program if nobody has asked for the first.
+    /// Listens from now on. A second Ctrl-C ends the program if the first has not been taken up.
     pub fn listen() -> io::Result<Signals> {
         let signals = match SIGNALS.get() {
             Some(signals) => signals.clone(),

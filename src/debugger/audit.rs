@@ -1,6 +1,6 @@
 //! The audit log: who asked the API server for what, and what became of it, one `audit.k8s.io/v1` Event a line.
 //!
-//! The same format as a real API server writes with `--audit-log-path`, so that whatever reads those reads this. The policy
+//! The same format as a real API server writes with `--audit-log-path`, so that a program that reads those reads this. The policy
 //! is that of the reference recordings: of writes the objects that were sent and answered (`RequestResponse`), of reads that
 //! they were made (`Metadata`); leases of leader election are left out. Only the stage `ResponseComplete`, and of a watch
 //! `ResponseStarted`, since it does not end.

@@ -92,7 +92,7 @@ pub fn chain(session: &Session, of: StepId) -> (Vec<&Step>, Option<Typed>) {
     (chain, None)
 }
 
-/// The line that was typed in a step by the scenario, or right before it by whoever sits here: a command, or a fault that
+/// The line that was typed in a step by the scenario, or right before it by the session's user: a command, or a fault that
 /// has set this step off.
 fn typed_in(session: &Session, step: &Step) -> Option<Typed> {
     let by_user = |line: String| Typed { line, by: By::User };
@@ -104,7 +104,7 @@ fn typed_in(session: &Session, step: &Step) -> Option<Typed> {
     let (event, cause) = (&step.event, step.event.cause);
     let users = event.from == session.cluster.user.actor();
     if let What::Fault { message } = &event.what {
-        // One that nothing has caused was decided by whoever sits here.
+        // A fault without a cause was decided by the session's user.
         return (cause.0 == 0).then(|| by_user(message.line()));
     }
     // What a step has sent is its own doing; what else came of that moment was typed.

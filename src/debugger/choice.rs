@@ -1,7 +1,7 @@
 //! What a session's user decides: which event comes next, how late one is, what is typed, what breaks. A run is its
 //! scenario and these choices.
 //!
-//! Each is a line of text, the same at the prompt, in a saved session and after a `do`. `choose` and whatever breaks
+//! Each is a line of text, the same at the prompt, in a saved session and after a `do`. `choose` and everything that breaks
 //! something ([`Fault`]) are steps; the others decide about steps to come.
 
 use std::fmt;

@@ -151,7 +151,7 @@ fn written(step: &Step) -> Vec<(String, u64)> {
     step.notes.iter().filter_map(key).collect()
 }
 
-/// What is to be seen of a step: when, who, what, whom. Numbers of events may differ long before anybody notices.
+/// What is to be seen of a step: when, who, what, whom. Numbers of events may differ long before a difference shows.
 fn look(session: &Session, step: &Step) -> u64 {
     let mut hasher = DefaultHasher::new();
     step.time.0.hash(&mut hasher);

@@ -9,7 +9,7 @@ use object::{Discovery, Kind, Object};
 
 use super::Session;
 
-/// Who writes what nobody else does.
+/// The writer of the fields that no component writes.
 const USER: &str = "whoever creates it";
 
 /// What is known of a kind, or of a field of it.

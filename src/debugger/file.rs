@@ -175,7 +175,7 @@ impl File {
         Ok(file)
     }
 
-    /// Repeats the run: to its end, or to step `at`. What was typed since is left to whoever understands it.
+    /// Repeats the run: to its end, or to step `at`. What was typed since is left to the caller.
     pub fn open(&self, at: Option<u64>) -> Result<Session, String> {
         let mut scenario = self.scenario.scenario()?;
         scenario.seed = self.seed;

@@ -95,7 +95,7 @@ pub fn whole(text: &str) -> usize {
     last.and_then(end).or_else(|| lines.find(COMMANDS).map(|at| at + COMMANDS.len())).unwrap_or(0)
 }
 
-/// Reads a journal, whatever its end looks like. The last command has not `came` anywhere if it was under way.
+/// Reads a journal, even one that was cut off. The last command has not `came` anywhere if it was under way.
 pub fn read(text: &str) -> Result<File, String> {
     let lines = text.rfind('\n').map_or("", |end| &text[..=end]);
     let file = File::read(lines).or_else(|error| match whole(text) {

@@ -1,7 +1,7 @@
 //! The debugger: a session over a running cluster. It knows no screen.
 //!
 //! A session steps the cluster, keeps every step that ran, and answers questions about them. The terminal is one face
-//! of it; whatever a face shows comes from here.
+//! of it; everything that a face shows comes from here.
 //!
 //! - [`session`]: stepping, history, causes. [`moves`]: where a move forward ends.
 //! - [`mod@breakpoint`]: where else it stops. [`facts`]: what is asked of a step; [`expression`]: conditions.

@@ -34,14 +34,14 @@ pub enum Goal {
     Stop(StopAt),
     /// When nothing is left to do.
     Quiet,
-    /// When so much virtual time is over: before whatever comes after that.
+    /// When so much virtual time is over: before the event that comes after that.
     Time(Instant),
     /// When the scenario's next command is about to run.
     NextLine {
         /// None has run yet: the first is on its way.
         first: bool,
     },
-    /// When somebody has finished reacting.
+    /// When a component has finished reacting.
     Reaction(Reaction),
     /// When this reconcile or pod worker ends.
     End {

@@ -28,7 +28,7 @@ impl Session {
         self.cluster.is_quiet() && !self.has_a_choice()
     }
 
-    /// Whether the cluster is quiet, and stays so for that long if nobody does anything.
+    /// Whether the cluster is quiet, and stays so for that long if the user does nothing.
     pub fn is_quiet(&mut self, within: Duration) -> bool {
         let steps = self.cluster.engine.steps();
         if !self.is_idle() || steps < self.comes {
@@ -80,7 +80,7 @@ impl Session {
         None
     }
 
-    /// Lets time pass up to `end`, if nothing is due before. Whoever chooses something then chooses it at that time.
+    /// Lets time pass up to `end`, if nothing is due before. What the user chooses next is chosen at that time.
     pub(super) fn pass(&mut self, end: Instant) -> bool {
         let due = self.cluster.engine.peek().is_some_and(|next| next.due <= end);
         if due || self.has_a_choice() {
@@ -114,7 +114,7 @@ impl Echo {
     }
 }
 
-/// Whether nothing differs but what a node reports round by round and nobody acts upon: the times of its heartbeats, and
+/// Whether nothing differs but what a node reports round by round and no component acts upon: the times of its heartbeats, and
 /// the images that it has.
 fn is_heartbeat(old: Option<&Object>, new: Option<&Object>) -> bool {
     let beats = |change: &diff::FieldChange| {

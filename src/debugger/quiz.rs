@@ -78,7 +78,7 @@ impl Quiz {
     }
 }
 
-/// A question, the whole truth, and choices of which the first is right.
+/// A question, the whole truth, and choices; the first one is right.
 type RawQuestion = (String, String, Vec<String>);
 
 /// Who gets the next notification?
@@ -128,7 +128,7 @@ fn writer(session: &mut Session, _: StopAt) -> Option<RawQuestion> {
     Some(("Who writes to the store next, and what?".to_owned(), truth?, writes))
 }
 
-/// A write of somebody's, in general and in particular. Background traffic is none.
+/// The write of a step, in general and in particular. Background traffic is none.
 fn written(step: &Step) -> Option<(String, String)> {
     let What::Request { request, .. } = &step.event.what else { return None };
     let stored = step.notes.iter().any(|note| matches!(note, Note::Stored { .. }));

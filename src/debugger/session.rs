@@ -43,7 +43,7 @@ pub struct Session {
     pub(super) background: u64,
     /// The step at which something comes of what looks quiet, once that was looked for.
     pub(super) comes: u64,
-    /// Time that has passed since the last step, as somebody waited.
+    /// Time that the user has let pass since the last step.
     pub(super) passed: Duration,
     pub(super) hits: Vec<Hit>,
     pub(super) crashes: Vec<String>,
@@ -263,7 +263,7 @@ impl Session {
         self.crashes.clear();
     }
 
-    /// Runs a kubectl command that only reads, at once: nobody is told, and time stands still.
+    /// Runs a kubectl command that only reads, at once: no component is notified, and time stands still.
     pub fn read(&mut self, words: &[String]) -> String {
         self.cluster.read_now(words)
     }

@@ -111,7 +111,7 @@ pub enum How {
 /// Something that a step did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fact {
-    /// `cache`, `queue`, `stage`, `answer`, `done`, `table`, and whatever components say of themselves: `cni` …
+    /// `cache`, `queue`, `stage`, `answer`, `done`, `table`, and those that components define themselves: `cni` …
     pub topic: String,
     /// In words.
     pub text: String,
@@ -273,7 +273,7 @@ fn why(session: &Session, step: &Step) -> Option<Why> {
     }
     let (chain, typed) = causes::chain(session, step.id);
     let Some(write) = chain.into_iter().skip(1).find(|cause| matches!(cause.event.what, What::Request { .. })) else {
-        // Nobody's request: a fault, perhaps.
+        // No client's request: a fault, perhaps.
         let typed = typed?;
         let what = format!("{}: {}", typed.by.typed(), typed.line);
         return Some(Why { step: step.event.cause.0, from: None, what, code: None, revision: None });

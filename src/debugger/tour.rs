@@ -21,7 +21,7 @@ impl Tour {
         session.scenario().tour.get(number).map(|stop| (number, stop))
     }
 
-    /// The step at which the story was left. Whoever has stepped on from there may have passed its next stop already.
+    /// The step at which the story was left. A user who has stepped on from there may have passed its next stop already.
     pub fn left_at(&self) -> u64 {
         self.reached.last().copied().unwrap_or(0)
     }
@@ -41,7 +41,7 @@ pub fn comes(session: &mut Session, stop: &TourStop) -> Result<bool, String> {
     Ok(session.ahead(|session| session.go(&mut goal, STEPS_AHEAD) == Advance::Stopped))
 }
 
-/// Whether all conditions of a session's tour can be read, before anybody takes it.
+/// Whether all conditions of a session's tour can be read, before a learner takes it.
 ///
 /// # Errors
 /// Which one cannot, and why.

@@ -46,6 +46,6 @@ pub trait Actor {
     /// The end of each of its turns: all of its tasks wait again, and what it has sent is not on its way yet. Here a process
     /// that is only to be called when there is something to do finds out whether there is, from what it remembers.
     fn turn_ended(&self) {}
-    /// For whoever looks inside: the component's caches and queues, see [`Actor`]'s implementors.
+    /// For a caller that looks inside: the component's caches and queues, see [`Actor`]'s implementors.
     fn as_any(&self) -> &dyn std::any::Any;
 }

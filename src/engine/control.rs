@@ -1,4 +1,4 @@
-//! What somebody outside decides about events: hold them back, deliver one early or late, lose one.
+//! What the user decides about events from outside: hold them back, deliver one early or late, lose one.
 //!
 //! Everything here could happen in a real cluster: a slow process, a slow or broken connection, a server under load. What
 //! could not is refused with the reason. Rules are asked once for each event that is sent; they cost the same in any
@@ -160,7 +160,7 @@ impl<S: Server> Engine<S> {
         Ok(())
     }
 
-    /// Loses a message in flight. Its sender, or whoever waits for it, is told that the connection is lost.
+    /// Loses a message in flight. Its sender, or the client that waits for it, learns that the connection is lost.
     pub fn drop_event(&mut self, id: EventId) -> Result<String, String> {
         let event = self.in_flight(id).ok_or_else(|| self.not_pending(id))?;
         let refused = match &event.what {

@@ -22,12 +22,12 @@ pub const APISERVER: ActorId = ActorId(0);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(pub u64);
 
-/// A delivered event, numbered from 1. 0 stands for the start of the run; as a cause, for whatever nothing in the run has
+/// A delivered event, numbered from 1. 0 stands for the start of the run; as a cause, for an event that nothing in the run has
 /// caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepId(pub u64);
 
-/// A call that someone waits for.
+/// A call that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
@@ -40,7 +40,7 @@ pub struct TimerId(pub u64);
 pub struct Pending {
     /// The event's number.
     pub id: EventId,
-    /// When it is delivered if nobody chooses otherwise.
+    /// When it is delivered if the user does not choose otherwise.
     pub due: Instant,
     /// The step that sent it.
     pub cause: StepId,
@@ -50,7 +50,7 @@ pub struct Pending {
     pub to: ActorId,
     /// Whether it belongs to the traffic that never stops: heartbeats, Events, tokens, resyncs.
     pub background: bool,
-    /// Whether the cluster counts as quiet while this is pending: background traffic that nobody in the foreground
+    /// Whether the cluster counts as quiet while this is pending: background traffic that no task in the foreground
     /// waits for, and timers armed far ahead.
     pub idle: bool,
     /// What it is.
@@ -78,7 +78,7 @@ pub enum What {
     Response {
         /// The call that it answers.
         call: CallId,
-        /// The request's line, for whoever reads the trace: `create pods/web`.
+        /// The request's line, for the readers of the trace: `create pods/web`.
         about: Rc<str>,
         /// The answer.
         answer: Box<Answer>,
@@ -120,7 +120,7 @@ pub enum What {
         /// The answer, or the error's text.
         result: Result<Rc<dyn Message>, RpcError>,
     },
-    /// A packet reaches its next hop. Nobody replies; what comes back is a packet of its own.
+    /// A packet reaches its next hop. There is no reply; what comes back is a packet of its own.
     Packet {
         /// The number of its sending.
         call: CallId,
@@ -139,11 +139,11 @@ pub enum What {
 pub enum ReplyTo {
     /// To the task that made this call.
     Call(CallId),
-    /// To nobody: the request opened a watch, whose events follow.
+    /// To no task: the request opened a watch, whose events follow.
     Watch(WatchId),
 }
 
-/// A typed message between the parts of a node. Printed as JSON only when somebody looks.
+/// A typed message between the parts of a node. Printed as JSON only on request.
 pub trait Message: Any + fmt::Debug {
     /// `RunPodSandbox`, `ADD` …
     fn method(&self) -> &'static str;

@@ -1,8 +1,8 @@
 //! Steps that the engine only makes room for: something breaks, or is changed, from outside.
 //!
-//! What a fault does is for whoever built the cluster to know. Here it gets what every step has: a number, a place in the
+//! What a fault does is up to the crate that builds the cluster. Here it gets what every step has: a number, a place in the
 //! order of events, a cause, notes, and what follows from it. It is due like any event if a process or a command of a
-//! scenario has sent it ([`super::Hub::fault`]), and happens at once if somebody outside decides so.
+//! scenario has sent it ([`super::Hub::fault`]), and happens at once if the user decides so from outside.
 
 use std::rc::Rc;
 

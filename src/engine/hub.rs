@@ -72,7 +72,7 @@ pub struct Outgoing {
     pub delay: Duration,
     /// Shown as background traffic.
     pub background: bool,
-    /// Keeps nobody busy.
+    /// The cluster counts as quiet while this is pending.
     pub idle: bool,
     /// What it is.
     pub what: What,
@@ -138,7 +138,7 @@ impl Hub {
         Memory::new(value, &mut self.0.memories.borrow_mut())
     }
 
-    /// Leaves a note in the trace; `note` is not even made when nobody keeps notes.
+    /// Leaves a note in the trace; `note` is not even made when notes are not kept.
     pub fn note(&self, note: impl FnOnce() -> Note) {
         if self.0.recording.get() {
             self.0.notes.borrow_mut().push(note());
@@ -234,7 +234,7 @@ impl Hub {
         self.send(from, to, Duration::ZERO, false, What::Rpc { call, message });
     }
 
-    /// The same in the background: it stands for something that happens all the time, and of which nobody tells.
+    /// The same in the background: it stands for something that happens all the time and is not reported.
     pub fn tell_background(&self, from: ActorId, to: ActorId, message: Rc<dyn Message>) {
         let call = self.next_call();
         self.send(from, to, Duration::ZERO, true, What::Rpc { call, message });

@@ -1,6 +1,6 @@
 //! The engine: virtual clock, pending events, and the one loop that delivers them.
 //!
-//! In a real cluster a few dozen processes run at once and nobody can say what happens next. Here every message
+//! In a real cluster a few dozen processes run at once, and what happens next cannot be predicted. Here every message
 //! in flight and every armed timer is a [`Pending`] event, ordered by the virtual time at which it is due and
 //! then by the order of sending. [`Engine::deliver`] takes one, moves the clock to it, runs exactly one actor until
 //! it waits again, and turns what the actor sent into new pending events. Nothing else ever happens.
@@ -12,7 +12,7 @@
 //! - [`event`]: what a pending event can be, as one closed enum.
 //! - [`actor`]: what runs here, and what it is handed.
 //! - [`call`]: what a task waits for.
-//! - [`control`]: what somebody outside decides: hold, delay, drop.
+//! - [`control`]: what the user decides from outside: hold, delay, drop.
 //! - [`fault`]: what breaks, as a step.
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
@@ -124,7 +124,7 @@ impl<S: Server> Engine<S> {
         self.world.steps
     }
 
-    /// Whether steps keep notes. A run that nobody looks at is faster without.
+    /// Whether steps keep notes. A run without them is faster.
     pub fn keep_notes(&mut self, on: bool) {
         self.hub.set_recording(on);
         self.server.keep_notes(on);
@@ -219,7 +219,7 @@ impl<S: Server> Engine<S> {
         self.world.pending.values().find(|event| event.id == id)
     }
 
-    /// The next event, if nobody chooses otherwise.
+    /// The next event, if the user does not choose otherwise.
     pub fn peek(&self) -> Option<&Pending> {
         self.world.pending.values().next()
     }
@@ -288,7 +288,7 @@ impl<S: Server> Engine<S> {
                 let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
                 self.hand_over(event.to, delivery);
             }
-            // Whoever built the cluster does these, see `fault`.
+            // The crate that builds the cluster carries these out, see `fault`.
             What::Fault { .. } => {}
         }
     }
@@ -380,7 +380,7 @@ impl<S: Server> Engine<S> {
                     stream.last_due = due;
                 }
             }
-            // Whatever changes the cluster is to be seen, also if a heartbeat, a probe or a look round sends it.
+            // A request that changes the cluster is to be seen, even if a heartbeat, a probe or a periodic check sends it.
             What::Request { request, .. } if request.changes() => (background, idle) = (false, false),
             What::Fault { .. } => (background, idle) = (false, false),
             What::Request { request, .. } => background |= request.is_background(),

@@ -17,7 +17,7 @@ pub struct Memory<T>(Rc<Slot<T>>);
 
 struct Slot<T> {
     value: RefCell<T>,
-    /// The copy that was saved last, as long as nobody has touched the value since.
+    /// The copy that was saved last, as long as the value has not been touched since.
     saved: RefCell<Option<Rc<dyn Any>>>,
 }
 
@@ -55,7 +55,7 @@ impl<T: Clone + 'static> Memory<T> {
         self.0.value.borrow_mut()
     }
 
-    /// Changes it, unless somebody is at it: for values that are dropped at any time.
+    /// Changes it, unless it is borrowed: for values that are dropped at any time.
     pub fn try_borrow_mut(&self) -> Option<RefMut<'_, T>> {
         self.0.saved.take();
         self.0.value.try_borrow_mut().ok()

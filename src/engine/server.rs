@@ -33,7 +33,7 @@ pub trait Server: Clone {
     /// A client's process has ended.
     fn client_left(&mut self, client: ActorId);
 
-    /// Whether anybody reads what steps note.
+    /// Whether steps keep notes.
     fn keep_notes(&mut self, on: bool);
 }
 
@@ -118,7 +118,7 @@ impl<S: Server> Engine<S> {
         }
     }
 
-    /// Takes away an event that is due then, unless it has arrived or somebody has put it elsewhere.
+    /// Takes away an event that is due then, unless it has arrived or was put off to another time.
     pub fn call_back(&mut self, due: Instant, is: impl Fn(&Pending) -> bool) {
         let then = self.world.pending.range((due, EventId(0))..=(due, EventId(u64::MAX)));
         if let Some(key) = { then }.find(|(_, event)| is(event)).map(|(key, _)| *key) {

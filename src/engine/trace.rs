@@ -1,4 +1,4 @@
-//! What a step leaves behind for whoever looks: the delivered event and notes on what it changed.
+//! What a step leaves behind for the reader of a trace: the delivered event and notes on what it changed.
 
 use std::fmt;
 use std::rc::Rc;
@@ -42,7 +42,7 @@ pub enum Note {
     Impersonated(Impersonated),
     /// Before it went on, the API server has asked itself for a list.
     Lists {
-        /// Of which kind.
+        /// The kind of the list.
         kind: Kind,
         /// In which namespace.
         namespace: String,
@@ -85,7 +85,7 @@ pub enum Note {
     Cache {
         /// Whose informer.
         actor: ActorId,
-        /// Of which kind.
+        /// The kind of the object.
         kind: Kind,
         /// Which object.
         key: Key,

@@ -36,7 +36,7 @@ impl Kubectl {
     /// keeps them for some minutes; it asks again when it meets a name that it does not know.
     pub async fn discover(&self) -> Result<Discovery, Failure> {
         let mut request = self.request(Verb::List, Kind::CustomResourceDefinition, "", "", Body::None);
-        // Discovery is open to all, whoever they act as.
+        // Discovery is open to every user, so it is asked for as the admin.
         (request.user, request.connection) = (Rc::new(User::admin()), None);
         if let Response::List { items, .. } = self.send(request).await? {
             self.known.set(Discovery::of(&items));

@@ -22,7 +22,7 @@ pub const USER: &str = "kubernetes-admin";
 pub const FILE: &str = "~/.kube/config";
 /// The context that there is from the start.
 const CONTEXT: &str = "kubernetes-admin@kubernetes";
-/// What `view` shows in place of what nobody should see.
+/// What `view` shows in place of confidential data.
 const OMITTED: &str = "DATA+OMITTED";
 /// What it shows in place of a token.
 const REDACTED: &str = "REDACTED";

@@ -1,6 +1,6 @@
 //! What `kubectl port-forward` leaves open on the user's machine.
 //!
-//! The real one stays in the foreground, and whoever uses it opens a second terminal. Here it goes on in the background as plain
+//! The real one stays in the foreground, and the user opens a second terminal. Here it goes on in the background as plain
 //! data, so that the next line can be typed: it listens at a port of the machine outside the cluster, which is the one that the
 //! user sits at, and `curl http://localhost:PORT` there is a connection to it. What comes by it goes to the kubelet of the Pod
 //! that was chosen in the beginning, and so into that Pod's network: past Services, kube-proxy and NetworkPolicies.
@@ -16,7 +16,7 @@ use crate::nodes::{Ask, Told};
 use crate::verbs::connect::dial;
 use engine::RpcError;
 
-/// What is answered to somebody who has connected to a port; None: the connection is closed. Mirrors `handleConnection`.
+/// What a client that has connected to a port is answered; None: the connection is closed. Mirrors `handleConnection`.
 pub async fn handle(port: u16, data: String, cx: &Kubectl) -> Option<String> {
     let forward = cx.forwards.borrow().get(&port).cloned()?;
     cx.line(format!("Handling connection for {port}"));

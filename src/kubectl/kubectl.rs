@@ -70,7 +70,7 @@ pub struct Kubectl {
     pub forwards: Forwards,
     /// The shell that has the terminal.
     pub terminal: Memory<Option<Terminal>>,
-    /// Somebody sits there and types. Nobody does where a scenario's lines run, or behind a pipe.
+    /// A user types at the terminal. It is false where a scenario's lines run, and behind a pipe.
     pub is_at_terminal: bool,
 }
 
@@ -135,7 +135,7 @@ impl Kubectl {
         Kubectl { client, workdir: self.workdir.aside(), ..self.apart() }
     }
 
-    /// The same for somebody who sits there and types.
+    /// The same for a user who types at a terminal.
     pub fn at_terminal(&self) -> Kubectl {
         Kubectl { is_at_terminal: true, ..self.clone() }
     }

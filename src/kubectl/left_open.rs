@@ -96,7 +96,7 @@ pub struct Run {
 pub enum Ending {
     /// The shell has ended with this code.
     Code(i32),
-    /// Nobody is there any more.
+    /// The shell was lost: it cannot say how it ended.
     Lost,
 }
 
@@ -113,7 +113,7 @@ impl Ending {
     }
 }
 
-/// Where a shell is, for whoever types.
+/// The Pod, and the container if need be, that a shell runs in: shown to the user who types.
 pub fn place_of(pod: &Value, container: &str) -> String {
     let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let several = pod["spec"]["containers"].as_array().is_some_and(|all| all.len() != 1 || all[0]["name"] != container);

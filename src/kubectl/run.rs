@@ -33,7 +33,7 @@ pub fn knows(verb: &str) -> bool {
     does(verb) || refused(verb).is_some()
 }
 
-/// Why a verb of the real kubectl does nothing here. Whoever types it has an answer at once.
+/// Why a verb of the real kubectl does nothing here. The user who types it gets this answer at once.
 pub fn refused(verb: &str) -> Option<&'static str> {
     LEFT_OUT.iter().find(|(verbs, _)| verbs.contains(&verb)).map(|(_, why)| *why)
 }
@@ -111,7 +111,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
 fn meant(word: &str) -> String {
     /// So many letters may be other ones. Mirrors `SuggestionsMinimumDistance`.
     const FAR: usize = 2;
-    // As much as anybody types by mistake.
+    // No typing mistake is longer.
     if word.len() > 100 {
         return String::new();
     }

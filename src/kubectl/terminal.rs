@@ -1,10 +1,10 @@
 //! The terminal of a kubectl that is connected to a shell: `exec -it`, `attach -it`, `run -it`, `debug -it`.
 //!
-//! A kubectl that waits for somebody to type is plain data: to whom it is connected, and what it does when the shell has ended.
+//! A kubectl that waits for the user to type is plain data: what it is connected to, and what it does when the shell has ended.
 //! So is the shell, at the other end. Each line that is typed is a task of its own: it goes to the kubelet and from there to
 //! the runtime, and what comes back is printed. There is one terminal, and so one such kubectl at a time.
 //!
-//! Where nobody sits, in a scenario's lines and behind a pipe, the shell does what it reads there, and ends.
+//! Where no user types, in a scenario's lines and behind a pipe, the shell does what it reads there, and ends.
 //!
 //! Left out: the keys with which one leaves a process that runs on (`--detach-keys`). A connection does not go through the
 //! API server once it stands, so it outlives it; one to a machine that is cut off the power breaks at once, where a real kubectl

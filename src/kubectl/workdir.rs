@@ -1,4 +1,4 @@
-//! The directory in which somebody types, and what commands read of the disk there.
+//! The directory in which the user types, and what commands read from the disk there.
 //!
 //! A run is its scenario and the choices that were made, and what is in a file is neither: the next time it may be another.
 //! So what a command has read is kept, with the step in which it was, and a step that is repeated reads the same.
@@ -29,7 +29,7 @@ pub struct Workdir {
     base: PathBuf,
     disk: Disk,
     kept: Option<(Hub, Memory<Kept>)>,
-    /// Nobody goes back to what is read.
+    /// What is read belongs to no step of the run, so going back in time does not repeat it.
     aside: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Kept {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings(BTreeMap<(u64, String), Rc<Seen>>);
 
-/// What somebody saw who looked at a name on the disk.
+/// What a command found under a name on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The name that links lead to, if it is another.
@@ -212,7 +212,7 @@ impl Workdir {
         since
     }
 
-    /// All of it, for somebody who goes back in time and is to forget nothing.
+    /// All of it, for a caller that goes back in time and must forget nothing.
     pub fn all(&self) -> Kept {
         self.kept.as_ref().map(|(_, kept)| kept.get()).unwrap_or_default()
     }

@@ -59,7 +59,7 @@ impl Program<'_> {
         if matches!(self, Program::Exercise(_)) { FOR_ONE } else { FOR_ALL }
     }
 
-    /// The files that it is made of. Only those of an exercise are put back by anybody.
+    /// The files that it is made of. Only those of an exercise or a solution are ever put back.
     fn sources(self, root: &Path) -> Vec<PathBuf> {
         let (Program::Exercise(exercise) | Program::Solution(exercise)) = self else { return Vec::new() };
         let folder = root.join(self.package()).join(exercise.folder).join("src");
@@ -88,7 +88,7 @@ pub fn build(root: &Path, program: Program) -> Result<PathBuf, Verdict> {
     cargo
         .current_dir(root)
         .args(["build", "--quiet", "--message-format=json-render-diagnostics"])
-        // With the packages beside it that `cargo run` and `cargo test` know, of which nothing is built here: so all have the
+        // With the packages beside it that `cargo run` and `cargo test` know, none of them built here: so all have the
         // same features of what they are made of, and nothing is built twice.
         .args(["--package", "kubestep", "--package", "kubestep-book"])
         .args(["--package", program.package(), "--bin", &name, "--target-dir"])

@@ -164,7 +164,7 @@ fn walk(n: usize) -> Vec<Event> {
             _ => {
                 let some = next(1 << KEYS.len());
                 let listed = (0..KEYS.len()).filter(|at| some & (1 << at) != 0);
-                // One that nobody has written since has its old revision.
+                // One that was not written since has its old revision.
                 Event::Relisted(listed.map(|at| item(at, if at == key { revision - 1 } else { revision })).collect())
             }
         }

@@ -56,7 +56,7 @@ fn with_controllers(program: &Path, rows: &[(Registration, New)]) -> Parts {
     Parts { controllers: controllers::TABLE.iter().map(own).collect::<Vec<_>>().leak(), ..Parts::default() }
 }
 
-/// A cluster whose ReplicaSets ask `claim` about Pods that nobody controls, or that they do not select any more.
+/// A cluster whose ReplicaSets ask `claim` about Pods that have no controller, or that they do not select any more.
 pub(super) fn with_ownership(program: &Path) -> Parts {
     let new: New = |context, oracle| {
         let rule = move |replica_set: &ReplicaSet, _: &_, pod: &SharedPod| {

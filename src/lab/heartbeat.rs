@@ -195,7 +195,7 @@ fn taints() -> Vec<Option<Value>> {
         ),
         // As a controller puts it there, with the time.
         Some(json!([{"key": "old", "effect": "NoExecute", "timeAdded": TIME}])),
-        // Somebody has put it there by hand.
+        // A user has put it there by hand.
         Some(json!([{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}])),
         // The one that matters is the last of many.
         Some(many.chain([json!({"key": "old", "effect": "NoExecute"})]).collect()),
@@ -270,7 +270,7 @@ pub(super) struct Rule {
     seen: fn(&mut Vec<Taint>),
     /// The order of the answers.
     order: fn(&mut Vec<&Pod>),
-    /// Whether a Pod stays, whatever it tolerates.
+    /// Whether a Pod stays, without regard to its tolerations.
     stays: fn(&Pod) -> bool,
     /// Whether a toleration is for a taint.
     tolerates: fn(&Toleration, &Taint) -> bool,

@@ -128,7 +128,7 @@ fn pod(phase: Option<&str>, going: bool) -> Value {
 }
 
 /// As one namespace has them: each has another name. Some rows still have the finalizer by which the real controller knows
-/// whom it has not yet counted in the status; nobody keeps such a status here.
+/// which Pods it has not yet counted in the status; there is no such status here.
 fn named(pods: &[Value]) -> Vec<Value> {
     let mut pods = pods.to_vec();
     let finalizers = pods.len().is_multiple_of(2).then(|| json!([TRACKING]));
@@ -155,7 +155,7 @@ fn all_pods() -> Vec<Vec<Value>> {
         pod(Some("Succeeded"), true),
         pod(Some("Failed"), true),
         pod(Some("Pending"), true),
-        // Nobody hears of its node any more.
+        // Its node does not report any more.
         pod(Some("Unknown"), false),
         pod(None, false),
         pod(Some("Unknown"), true),

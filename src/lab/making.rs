@@ -53,7 +53,7 @@ pub(super) fn pod_for(set: &ReplicaSet) -> Pod {
     pod_from_template(&template, &set.metadata, controller_ref(set))
 }
 
-/// Whether an object has a long name, of which some wrong solutions make nothing.
+/// Whether an object has a long name; some wrong solutions make nothing for one that has.
 pub(super) fn has_long_name(meta: &ObjectMeta) -> bool {
     meta.name.as_ref().is_some_and(|name| name.len() > 16)
 }

@@ -20,7 +20,7 @@ impl<D> Mistake<D> {
     }
 }
 
-/// A mistake that somebody may name.
+/// A mistake that a verdict may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Its name within the exercise.

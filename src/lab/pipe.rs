@@ -10,7 +10,7 @@ use super::printed::Printed;
 
 /// Bytes before an answer; more is too much.
 pub const PRINTED: usize = 4 << 20;
-/// Bytes that nobody has looked at yet: whoever answers may be many answers ahead of the grader.
+/// Bytes that the grader has not looked at yet: the program that answers may be many answers ahead of it.
 const AHEAD: usize = 64 << 20;
 /// Bytes in all.
 const IN_ALL: usize = 256 << 20;

@@ -1,6 +1,6 @@
 //! What a learner's program prints beside its answers: shown with a verdict, and never taken for one.
 //!
-//! Shown is what came before an answer: of code that ends, or never does, nobody can say how far it came.
+//! What came before an answer is shown: how far code came that ends, or never does, cannot be known.
 
 use std::collections::VecDeque;
 

@@ -22,7 +22,7 @@ const SECONDS: Duration = Duration::from_secs(4);
 const TOGETHER: Duration = Duration::from_secs(7);
 /// So long may each answer take on average. Right ones take a tenth of it; time in which a machine is busy does not count.
 const FOR_EACH: Duration = Duration::from_millis(4);
-/// What is most often wrong with a controller that has a static, whatever else breaks because of it.
+/// What is most often wrong with a controller that has a static, even if more breaks because of it.
 const STATIC: &str = "something is kept in a static; all orders are tried in one process, and what is kept there stays from \
                       one to the next. What a controller remembers goes through context.remember()";
 /// Why that is, of one that sleeps.
@@ -98,7 +98,7 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
             let questions = questions();
             let (answers, stopped) = ask_twice(program, arguments, &questions, show);
             match (judge(&answers), stopped) {
-                // The simple questions come first. Whoever has one of them wrong mends that before anything else.
+                // The simple questions come first. A learner who has one of them wrong mends that before anything else.
                 (Err((n, mut failure)), stopped) if n < answers.len() => {
                     if let Some(Verdict::Stopped(how) | Verdict::TooSlow(how)) = stopped {
                         failure.case += &format!("\nlater: {}", how.lines().next().unwrap_or_default());

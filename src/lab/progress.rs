@@ -3,7 +3,7 @@
 //! An exercise is remembered by its name and by a digest of the file that passed. A file that was changed since counts
 //! as passed until it is graded again; it is only said that it has changed.
 //!
-//! An [`Export`] is the same with a learner's name, so that whoever leads a class can put many into one table: files that
+//! An [`Export`] is the same with a learner's name, so that the teacher of a class can put many into one table: files that
 //! are handed over somehow, and no server.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl Record {
     }
 }
 
-/// One learner's progress, to be handed to somebody else.
+/// One learner's progress, to be handed to a teacher.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     /// Whose it is.
@@ -210,7 +210,7 @@ pub fn remarks(root: &Path, exercise: &Exercise) -> Vec<String> {
     changed.into_iter().chain(shipped).collect()
 }
 
-/// Hands out the answers of all exercises before this one that nobody has begun. Gives how many.
+/// Hands out the answers of all exercises before this one that the learner has not begun. Gives how many.
 ///
 /// # Errors
 /// Which file could not be read or written.
@@ -231,7 +231,7 @@ pub fn give(root: &Path, until: &Exercise) -> Result<usize, String> {
     Ok(given)
 }
 
-/// Takes over what somebody, the same learner on another machine, has passed and this one has not. Gives how many.
+/// Takes over what the same learner has passed on another machine, and not on this one. Gives how many.
 ///
 /// # Errors
 /// That the file cannot be written.

@@ -162,7 +162,7 @@ fn rounds(first: usize) -> Vec<Vec<Call>> {
     all
 }
 
-/// A walk on two, four or eight keys: this one of many, of which later ones are longer.
+/// A sequence of calls on two, four or eight keys: this one of many; later ones are longer.
 fn walk(n: usize) -> Vec<Call> {
     let keys = &KEYS[..[4, 8, 2][n % 3]];
     let (mut calls, mut queue, mut held) = (Vec::new(), Model::of(&RULE), BTreeSet::new());

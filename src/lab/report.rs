@@ -121,7 +121,7 @@ fn next(text: &mut String, what: &str) {
     let _ = writeln!(text, "  next: {what}");
 }
 
-/// Whoever has not compiled anything yet may not know what there is to write with.
+/// A learner who has not compiled anything yet may not know which types there are to write with.
 fn types(text: &mut String, exercise: &Exercise) {
     let _ = writeln!(text, "  types: {}", exercise.types());
 }

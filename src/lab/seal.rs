@@ -1,6 +1,6 @@
 //! Whether what judges is what was shipped.
 //!
-//! Nobody can keep people from changing a program on their own machine. But it is to be seen, and said:
+//! People cannot be kept from changing a program on their own machine. But a change is detected, and reported:
 //!
 //! - The learners' programs have a `Cargo.toml`, and each a `main.rs` that calls the learner's function. Their digests are in
 //!   `sealed.txt`; where one is another, or where more is built than was, there is no verdict.
@@ -55,7 +55,7 @@ fn digest(root: &Path, path: &str) -> Option<String> {
         .then(|| shelf::read(&path).map_or_else(|_| String::new(), |text| sha256::hex(&text.replace("\r\n", "\n"))))
 }
 
-/// The files that judging depends on and that are not as in the commit; none where nobody knows.
+/// The files that judging depends on and that are not as in the commit; none where git cannot tell.
 pub fn changed(root: &Path) -> Vec<String> {
     let git = Command::new("git")
         .current_dir(root)

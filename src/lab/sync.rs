@@ -153,7 +153,7 @@ fn besides(policy: &str) -> Vec<Case> {
         all.push(Case { pod: pod(policy, 2, 1), seen: seen(Sandbox::Ready, &[first, last]) });
         all.push(Case { pod: pod(policy, 1, 1), seen: seen(Sandbox::Ready, &[(INITS[0], State::Exited(code))]) });
     }
-    // Every code but 0 is a failure, whatever people mean by it.
+    // Every code but 0 is a failure, even one with a meaning of its own.
     for code in (2..=255).chain([65_536, 1 << 24, i32::MAX, i32::MIN]) {
         all.push(Case { pod: pod(policy, 0, 1), seen: seen(Sandbox::Ready, &[(APPS[0], State::Exited(code))]) });
         all.push(Case { pod: pod(policy, 1, 1), seen: seen(Sandbox::Ready, &[(INITS[0], State::Exited(code))]) });
@@ -250,7 +250,7 @@ pub(super) struct Rule {
     sandbox: fn(Sandbox) -> Sandbox,
     /// Whether a container that ended with this is to run again, by the policy.
     runs_again: fn(&str, i32) -> bool,
-    /// Whether one that was in this state is started in a new sandbox, whatever the policy.
+    /// Whether one that was in this state is started in a new sandbox, under any policy.
     moves: fn(Option<&State>) -> bool,
     /// Whether a Pod that has lost its sandbox is over, by the policy, if it has run.
     is_over: fn(&str, bool) -> bool,
@@ -272,7 +272,7 @@ pub(super) struct Rule {
     after_init: After,
     /// So many containers are started.
     started: usize,
-    /// Whether a Pod ends, of which something runs or does not, and these containers are started.
+    /// Whether a Pod ends, by whether something in it runs, and by which containers are started.
     ends: fn(bool, &[String]) -> bool,
 }
 
@@ -446,7 +446,7 @@ mod tests {
                 RuntimeContainer {
                     id: name.as_str().into(),
                     name: name.as_str().into(),
-                    // Nobody has changed what it runs.
+                    // The image that it runs has not changed.
                     image: all().find(|c| c.name == *name).and_then(|c| c.image.clone()).unwrap_or_default().into(),
                     state,
                     exit_code,

@@ -1,6 +1,6 @@
 //! This program built once more, with optimisation: it judges in a quarter of the time.
 //!
-//! Whoever builds it with [`BUILD`] waits some minutes once; `watch` does it beside its work, as soon as somebody waits for
+//! Building it with [`BUILD`] takes some minutes once; `watch` does it beside its work, as soon as a learner waits for
 //! a verdict. From then on the learner's programs are handed to it, and its verdict comes back as JSON, behind a word
 //! that was made up for this one verdict. Both give the same verdict: nothing in a judgement depends on how fast it is.
 //!

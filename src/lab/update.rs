@@ -1,7 +1,7 @@
 //! Exercise 02: a change that others may make meanwhile. Mirrors `client-go/util/retry` and etcd's compare-and-swap.
 //!
-//! The learner's function talks with a small API server, call by call. Before each call somebody else may write, delete or
-//! break something: every such script of three calls is asked, and longer ones in which somebody is always faster.
+//! The learner's function talks with a small API server, call by call. Before each call another client may write, delete or
+//! break something: every such script of three calls is asked, and longer ones in which that client is always faster.
 
 use std::collections::BTreeMap;
 

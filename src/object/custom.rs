@@ -1,6 +1,6 @@
 //! Custom resources: kinds that a user defines while the cluster runs, and their objects.
 //!
-//! A [`CustomKind`] is a name, not a promise: it says how a kind is called, and nothing about whether anybody serves it.
+//! A [`CustomKind`] is a name, not a promise: it says how a kind is called, and nothing about whether a cluster serves it.
 //! That is the API server's to say, from the CustomResourceDefinitions in its store. So two clusters in one process, or
 //! one cluster before and after it went back in time, may use the same names for different things.
 //!
@@ -21,7 +21,7 @@ use super::read::{self, Reader};
 use super::shared::Shared;
 
 /// A kind that is not in the table. Copying it copies a pointer; equal names are one row in memory, and rows stay for
-/// good, so there are never more of them than kinds that somebody has named.
+/// good, so there are never more of them than kinds that were ever named.
 #[derive(Clone, Copy)]
 pub struct CustomKind(&'static Row);
 

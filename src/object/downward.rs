@@ -47,8 +47,8 @@ fn limits_of_container(pod: &Pod, node: &BTreeMap<String, Quantity>) -> BTreeMap
     node.iter().map(|(name, has)| (name.clone(), limit(name).unwrap_or(has).clone())).collect()
 }
 
-/// The same for a variable. Of the containers that it may name only the Pod's own are given what the node has, and no
-/// init container; one that asks about itself is, whatever it is.
+/// The same for a variable. A container that it names gets what the node has as its default limits only if it is one of
+/// `spec.containers`, and no init container; the variable's own container, if none is named, always does.
 pub fn variable(
     pod: &Pod,
     selector: &ResourceFieldSelector,

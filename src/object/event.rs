@@ -137,7 +137,7 @@ impl Serialize for Event {
     }
 }
 
-/// Fields of which those are printed that are there.
+/// Fields, printed only if they are set.
 struct Fields<S>(S);
 
 impl<S: serde::ser::SerializeStruct> Fields<S> {

@@ -7,7 +7,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     fits(pattern.len(), &text, |at| pattern[at] == '*', one)
 }
 
-/// The same of a pattern of that many signs, whatever they are: which of them is a star, and where the pattern goes on if
+/// The same of a pattern of that many signs of any type: which of them is a star, and where the pattern goes on if
 /// the sign there fits a character.
 pub fn fits(
     length: usize,

@@ -30,7 +30,7 @@ pub struct Field {
     pub required: bool,
     /// Its type, as in the table: `*int32`, `[]Container`, `map[string]string`.
     pub go_type: &'static str,
-    /// What that is made of, once somebody has asked. Types are made of one another in circles: no field is compared.
+    /// What that is made of, once it was asked for. Types are made of one another in circles: no field is compared.
     resolved: OnceLock<GoType<'static>>,
 }
 
@@ -43,7 +43,7 @@ pub enum GoType<'t> {
     List(&'t str),
     /// From names to values of a type.
     Map(&'t str),
-    /// A string, of whatever name.
+    /// A string type, under any name.
     Text,
     /// A boolean.
     Bool,
@@ -243,7 +243,7 @@ impl Field {
             }
             // The only field that says `omitzero`.
             GoType::Opaque if self.json == "creationTimestamp" => return None,
-            // Structs in Go, each of which prints itself.
+            // Structs in Go that print themselves.
             GoType::Opaque => match self.go_type {
                 "resource.Quantity" => "0".into(),
                 "intstr.IntOrString" => 0.into(),

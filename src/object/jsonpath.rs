@@ -37,7 +37,7 @@ enum Part {
     Union(Vec<Vec<Part>>),
     /// `[?(@.a.b=="c")]`, `[?(@.a)]`
     Filter(Vec<Part>, Option<(String, Vec<Part>)>),
-    /// `"text"`, `3`, `true`: itself, whatever it stands behind.
+    /// `"text"`, `3`, `true`: itself, regardless of what it stands behind.
     Literal(Value),
     /// `name`, without a dot: nothing that can be printed.
     Identifier(String),

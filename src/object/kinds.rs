@@ -4,7 +4,7 @@
 //! has, whether it lives in a namespace, and what kubectl may call it. Kinds that users define come on top
 //! ([`super::custom`]).
 //!
-//! Of most kinds there are objects, which the API server keeps. Some are only asked about: whoever creates a review gets it
+//! Of most kinds there are objects, which the API server keeps. Some are only asked about: a client that creates a review gets it
 //! back with an answer in it, and that is the end of it. These have rows of their own.
 
 use std::sync::Arc;
@@ -188,7 +188,7 @@ macro_rules! rows {
                 value
             }
 
-            /// The same as the API server prints it: with what Go prints although nobody has written it.
+            /// The same as the API server prints it: with the unset fields that Go prints all the same.
             pub fn printed(&self) -> Value {
                 let mut value = self.to_json();
                 if let (Value::Object(fields), Some(type_)) = (&mut value, super::versions::go_type(self.kind())) {
@@ -197,7 +197,7 @@ macro_rules! rows {
                 value
             }
 
-            /// The typed object, for whoever knows its type in another way.
+            /// The typed object, for a caller that knows its type in another way.
             pub fn as_any(&self) -> Arc<dyn std::any::Any + Send + Sync> {
                 match self { $(Object::$kind(o) => o.clone(),)* Object::Custom(o) => o.clone() }
             }
@@ -376,7 +376,7 @@ impl Kind {
         Kind::ALL.iter().chain(Kind::NEVER_KEPT).copied()
     }
 
-    /// Whether there are objects of this kind that somebody could find later.
+    /// Whether objects of this kind are stored, so that a client can find them later.
     pub fn is_kept(self) -> bool {
         !Kind::NEVER_KEPT.contains(&self)
     }
@@ -386,7 +386,7 @@ impl Kind {
         Kind::built_in().find(|k| k.info().kind == kind && k.info().api_version == api_version)
     }
 
-    /// The built-in kind of which there are objects that somebody means by `word`: see [`Kind::is_called`].
+    /// The built-in kind that `word` means, if its objects are stored: see [`Kind::is_called`].
     pub fn from_word(word: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.is_called(word))
     }

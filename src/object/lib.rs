@@ -1,8 +1,8 @@
-//! Objects: what a cluster stores and everybody talks about.
+//! Objects: what a cluster stores and all its components talk about.
 //!
 //! A Kubernetes object is metadata (who it is), a spec (what should be) and a status (what was seen). Here the
 //! objects are the `k8s-openapi` structs themselves, the [`Pod`] and the [`event`] apart. They are shared, never copied to
-//! look at: an [`Object`] is one reference-counted typed struct, and whoever changes one makes a new version of it.
+//! look at: an [`Object`] is one reference-counted typed struct, and changing one makes a new version of it.
 //!
 //! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there. [`custom`]: kinds that
 //!   users define; [`definition`], [`discovery`]: how they define them, and how clients learn of them. [`versions`]:
@@ -13,14 +13,14 @@
 //! - [`explain`]: what fields there are, and what they mean; [`schemas`]: the same as OpenAPI documents have it.
 //! - [`fields`]: who manages which field, and what applying a configuration does.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
-//! - [`shared`]: parts that the versions of an object share; [`text`]: texts of which there are many copies.
+//! - [`shared`]: parts that the versions of an object share; [`text`]: texts with many copies.
 //! - [`pod`], [`node`], [`volume`], [`budget`], [`certificates`]: what statuses and specs say, in words that several components use.
 //!   [`downward`]: what a Pod may know about itself; [`image`]: names of images.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
 //! - [`reader`]: reading what is stored, for a check that looks at nothing else.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
-//! - [`nearest`]: what was meant by a word that nobody knows.
+//! - [`nearest`]: what was meant by an unknown word.
 //! - [`token`]: who the bearer is, signed; [`x509`]: certificates, and requests for them; [`base64`], [`sha256`]; [`tar`]: archives.
 //! - [`template`]: which objects make Pods, and the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`well_known`]: labels, taints and finalizers by which components know one another's marks.

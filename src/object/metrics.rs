@@ -25,7 +25,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The amount of `cpu` or `memory`; none for anything else, which nobody measures.
+    /// The amount of `cpu` or `memory`; none for anything else, which is not measured.
     pub fn of(self, resource: &str) -> Option<Amount> {
         match resource {
             "cpu" => Some(Amount::millis(self.cpu_millis)),

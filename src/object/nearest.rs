@@ -1,4 +1,4 @@
-//! What was probably meant by a word that nobody knows.
+//! What was probably meant by an unknown word.
 
 /// So many slips are one word: a character too many, too few, another, or two that changed places. Of a short word two
 /// would leave little.
@@ -8,7 +8,7 @@ fn slips(word: &str) -> usize {
 
 /// The one of `known` that is nearest to `word`, if it is near enough to have been meant.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    // Whoever pastes a page means none of them.
+    // A page that was pasted means none of them.
     if word.len() > 100 {
         return None;
     }

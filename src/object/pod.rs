@@ -1,6 +1,6 @@
 //! The Pod, and what its status says in a word: read by the API server, controllers, kubelet and debugger alike.
 //!
-//! - [`spec`]: of which Pods made alike keep one copy. [`status`]: small, and cheap to copy.
+//! - [`spec`]: one copy is shared by Pods made alike. [`status`]: small, and cheap to copy.
 //!
 //! Mirrors `k8s.io/kubernetes/pkg/api/v1/pod/util.go`.
 

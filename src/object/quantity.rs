@@ -108,7 +108,7 @@ impl Amount {
         Amount { nanos, ..self }
     }
 
-    /// Whether this is zero, in whatever unit.
+    /// Whether this is zero, in any unit.
     pub fn is_zero(self) -> bool {
         self.nanos == 0
     }
@@ -224,7 +224,7 @@ fn interpret_suffix(suffix: &str) -> Option<(Scale, Format)> {
         "Ei" => binary(60),
         _ => {
             let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-            // Beyond a few dozen the number is zero or capped whatever the exponent is.
+            // Beyond a few dozen the exponent makes no difference: the number is zero or capped.
             Some((Scale::Ten(exponent.clamp(-10_000, 10_000) as i32), Format::DecimalExponent))
         }
     }

@@ -32,7 +32,7 @@ pub fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// Whether this is a resource that Kubernetes only counts: devices, and whatever else a domain names. Mirrors
+/// Whether this is a resource that Kubernetes only counts: devices, and others with a vendor's domain in their name. Mirrors
 /// `IsExtendedResourceName`.
 pub fn is_extended(name: &str) -> bool {
     !is_native(name) && !name.starts_with("requests.")
@@ -93,7 +93,7 @@ fn overhead(pod: &Pod) -> ResourceList {
     amounts(pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref()))
 }
 
-/// What the Pod's containers request, whatever is said of the Pod as a whole. Mirrors `AggregateContainerRequests`.
+/// What the Pod's containers request, without regard to the Pod's own requests. Mirrors `AggregateContainerRequests`.
 pub fn requests_of_containers(pod: &Pod) -> ResourceList {
     of_containers(pod, |resources| resources.requests.as_ref())
 }
@@ -108,7 +108,7 @@ type List = fn(&ResourceRequirements) -> Option<&BTreeMap<String, Quantity>>;
 
 fn total(pod: &Pod, of: List) -> ResourceList {
     let mut total = of_containers(pod, of);
-    // What is said of the Pod as a whole wins, for the resources of which that can be said.
+    // What is said of the Pod as a whole wins, for the resources that the Pod level supports.
     let whole = amounts(pod.spec.as_ref().and_then(|spec| of(spec.resources.as_ref()?)));
     total.extend(whole.into_iter().filter(|(name, _)| is_pod_level(name)));
     total

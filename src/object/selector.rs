@@ -138,7 +138,7 @@ impl Selector {
         self.nothing
     }
 
-    /// The conditions, all of which must hold.
+    /// The conditions; all of them must hold.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }

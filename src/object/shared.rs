@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A part of an object. Cloning it copies a pointer; whoever changes it gets a copy of their own first, unless nobody else
-/// holds it. It reads, compares and prints as the part itself.
+/// A part of an object. Cloning it copies a pointer; a holder that changes it gets a copy of its own first, unless it is the only
+/// holder. It reads, compares and prints as the part itself.
 #[derive(Debug, Default)]
 pub struct Shared<T>(Arc<T>);
 
@@ -71,7 +71,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     }
 }
 
-/// The part that was made last. Whoever makes one that is equal gets that one: things of which many are made in a row are
+/// The part that was made last. A caller that makes an equal one gets that one: things that are made many in a row are
 /// mostly alike.
 #[derive(Debug, Default)]
 pub struct Last<T>(RefCell<Shared<T>>);

@@ -6,7 +6,7 @@
 //! `ComputeHash`): every field with its type, in the order of declaration, absent ones too. To get the very names a
 //! real cluster gives, this module prints that dump from the template's JSON and the table of Go's types.
 //!
-//! Of the recorded templates all get their real names but one, which has an exec probe. Left out: whatever Go prints
+//! Of the recorded templates all get their real names but one, which has an exec probe. Left out: everything that Go prints
 //! differently there, and quantities with more digits than an int64 holds, which Go keeps in a big decimal. Those
 //! hashes are as stable as the others, but not the real ones.
 

@@ -1,4 +1,4 @@
-//! Text of which there are many copies.
+//! Text with many copies.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;

@@ -6,8 +6,8 @@
 //!
 //! Mirrors `pkg/serviceaccount/{jwt,claims,legacy}.go`.
 //!
-//! Left out: key pairs. A real cluster signs with a private key (RS256), so that anybody can check; here whoever signs
-//! and whoever checks share a secret (HS256), as API server and kube-controller-manager share the key file. The one year
+//! Left out: key pairs. A real cluster signs with a private key (RS256), so that any client can verify it; here the signer
+//! and the verifier share a secret (HS256), as API server and kube-controller-manager share the key file. The one year
 //! for which old clients may use a token of 3607 seconds.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::random::Random;
 use super::time::Instant;
 use super::{base64, sha256};
 
-/// Who makes tokens that end, and for whom they are unless somebody else is named.
+/// Who makes tokens that end, and for whom they are unless another audience is named.
 pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 /// Who makes tokens that lie in Secrets.
 const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
@@ -68,7 +68,7 @@ impl Default for Bounds {
     }
 }
 
-/// A token that was given out. Its text is worked out when somebody reads it: each Pod has one, and hardly any looks.
+/// A token that was given out. Its text is worked out when a client reads it: each Pod has one, and few Pods look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Token(Arc<Claims>);
 
@@ -109,7 +109,7 @@ pub fn read(token: &str) -> Option<Claims> {
     claims_of(&serde_json::from_slice(&base64::decode(claims).ok()?).ok()?)
 }
 
-/// Whether a token says that it was made in this cluster, which anybody can write. Mirrors `hasCorrectIssuer`.
+/// Whether a token says that it was made in this cluster, which any client can claim. Mirrors `hasCorrectIssuer`.
 pub fn is_ours(token: &str) -> bool {
     let [_, claims, _] = token.split('.').collect::<Vec<_>>()[..] else { return false };
     let claimed: Option<Value> = base64::decode(claims).ok().and_then(|claims| serde_json::from_slice(&claims).ok());

@@ -87,7 +87,7 @@ pub fn class_of_volume(volume: &PersistentVolume) -> &str {
     volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }
 
-/// Whether a claim says of which class it is to be, be it of none. Mirrors `PersistentVolumeClaimHasClass`.
+/// Whether a claim sets its class, even to the empty one. Mirrors `PersistentVolumeClaimHasClass`.
 pub fn has_class(claim: &PersistentVolumeClaim) -> bool {
     beta_class(&claim.metadata).is_some() || claim.spec.as_ref().is_some_and(|spec| spec.storage_class_name.is_some())
 }

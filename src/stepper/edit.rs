@@ -137,7 +137,7 @@ fn invalid(object: &Value, said: &str) -> Option<String> {
 /// The type of patch that `patch` sends unless told otherwise.
 const STRATEGIC: &str = "strategic";
 
-/// A patch, and of which type.
+/// A patch, and its type.
 #[derive(Clone, Debug, PartialEq)]
 struct Change {
     type_: &'static str,

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-/// A path as a word of a command that is shown: whoever pastes it into a shell, or here, means that file.
+/// A path as a word of a command that is shown: pasted into a shell, or here, it means that file.
 pub fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = if cfg!(windows) { slashed(&path) } else { path.into_owned() };

@@ -29,7 +29,7 @@ pub struct Stepper {
     pub stop: StopAt,
     /// Whether the user has had enough.
     pub done: bool,
-    /// Lines that were typed before, where somebody goes on with a session.
+    /// Lines that were typed before, when the user goes on with a session.
     pub typed: Vec<String>,
     /// How wide texts may be; none: as wide as the screen.
     pub columns: Option<usize>,
@@ -119,7 +119,7 @@ impl Stepper {
     pub(super) fn open(&mut self, file: &File) -> Result<(), String> {
         let file = &plugged(file, &*self.outside)?;
         let before = std::mem::replace(&mut self.session, file.open(None)?);
-        // The story is told anew, as it is to whoever opens the file in another program.
+        // The story begins again, as it does when the file is opened in another program.
         let told = std::mem::take(&mut self.tour);
         if let Err(error) = self.retype(file) {
             (self.session, self.tour) = (before, told);

@@ -49,7 +49,7 @@ struct Detail {
     facts: usize,
 }
 
-/// From all that there is room for to what nobody should miss. A terminal gets the first that fits it, so that the beginning
+/// From all that there is room for to the least that a stop shows. A terminal gets the first that fits it, so that the beginning
 /// of a stop is still to be seen when the prompt has come.
 const DETAILS: [Detail; 4] = [
     Detail { tasks: 3, code: true, fact: 2, facts: usize::MAX },
@@ -62,7 +62,7 @@ const DETAILS: [Detail; 4] = [
 pub struct View {
     /// Columns.
     pub width: usize,
-    /// So many lines are there for a stop, if anybody cares.
+    /// How many lines there are for a stop; None: no limit.
     rows: Option<usize>,
     /// The head of the section last written; it is not written twice in a row.
     last: RefCell<String>,
@@ -74,7 +74,7 @@ impl View {
         View { width: width.max(20), rows: None, last: RefCell::default() }
     }
 
-    /// The same for a terminal with so many rows, of which the prompt takes one.
+    /// The same for a terminal with so many rows, one of them for the prompt.
     pub fn on_screen(width: usize, rows: usize) -> View {
         View { rows: Some(rows.saturating_sub(1)), ..View::new(width) }
     }
@@ -369,7 +369,7 @@ impl View {
     }
 }
 
-/// What led to a step, on a line. What somebody outside has decided was caused by no step.
+/// What led to a step, on a line. What the user decided from outside was caused by no step.
 pub fn cause(why: &Why) -> String {
     let step = if why.step == 0 { String::new() } else { format!("step {}: ", why.step) };
     let from = why.from.as_ref().map_or(String::new(), |from| format!("{}: ", palette::component(from).apply_to(from)));

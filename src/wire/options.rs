@@ -7,7 +7,7 @@ pub struct DeleteOptions {
     pub grace_period_seconds: Option<i64>,
     /// What happens to dependents.
     pub propagation: Option<Propagation>,
-    /// `orphanDependents=false`, as it was said before there were policies: `Background`. Whoever says it so is told by a 202
+    /// `orphanDependents=false`, as it was said before there were policies: `Background`. Its sender learns from a 202
     /// that the object is not gone yet.
     pub says_orphan_not: bool,
     /// Precondition: this uid.

@@ -1,4 +1,4 @@
-//! One request: who asks for what, of which kind, with what.
+//! One request: who asks for what, about which kind, with what.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,13 +13,13 @@ use crate::{Connection, DeleteOptions, Options, Patch, Subresource, User, Verb};
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Who asks. Whoever comes by the network is anonymous until a token has said more.
+    /// Who asks. A client that comes by the network is anonymous until a token has said more.
     pub user: Rc<User>,
     /// How it came, if by the network.
     pub connection: Option<Rc<Connection>>,
     /// What for.
     pub verb: Verb,
-    /// Of which kind.
+    /// The kind of the object, or of the list.
     pub kind: Kind,
     /// Which part of it.
     pub subresource: Option<Subresource>,
@@ -147,7 +147,7 @@ pub enum Body {
         /// Path and query there; empty: the client has left out the slash that it begins with.
         target: String,
     },
-    /// `v1 PodLogOptions`: of which container the log is. Which lines of it, the client says to the kubelet.
+    /// `v1 PodLogOptions`: the container whose log it is. Which lines of it, the client says to the kubelet.
     Log {
         /// The container's name; empty: the only one.
         container: String,
@@ -158,7 +158,7 @@ pub enum Body {
     Refused(Box<Refused>),
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {
-        /// Who may be shown it; nobody named: the API server.
+        /// Who may be shown it; empty: the API server.
         audiences: Vec<String>,
         /// Asked lifetime in seconds.
         expiration_seconds: i64,

@@ -16,7 +16,7 @@ pub struct User {
     pub name: String,
     /// `system:authenticated` and others.
     pub groups: Vec<String>,
-    /// Their uid, empty if nobody knows one.
+    /// Their uid, empty if it is not known.
     pub uid: String,
     /// What else is known of them.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -79,7 +79,7 @@ impl User {
         }
     }
 
-    /// Whoever shows nothing to say who they are. Mirrors `authentication/request/anonymous`.
+    /// A client that shows nothing to say who it is. Mirrors `authentication/request/anonymous`.
     pub fn anonymous(agent: &str) -> User {
         let groups = vec!["system:unauthenticated".to_owned()];
         User { name: "system:anonymous".to_owned(), groups, agent: agent.into(), ..User::default() }
@@ -123,7 +123,7 @@ impl User {
 /// Another user, as the one who asks describes them: `kubectl --as`, or the headers `Impersonate-…`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impersonation {
-    /// `Impersonate-User`; empty: nobody is named.
+    /// `Impersonate-User`; empty: no user is named.
     pub user: String,
     /// `Impersonate-Uid`, empty if it is missing.
     pub uid: String,

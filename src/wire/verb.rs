@@ -57,7 +57,7 @@ impl Verb {
 /// A part of an object with an endpoint of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subresource {
-    /// What was seen, written by whoever sees it.
+    /// What was seen, written by the component that sees it.
     Status,
     /// The replica count alone: `autoscaling/v1 Scale`.
     Scale,
@@ -81,7 +81,7 @@ pub enum Subresource {
     PortForward,
     /// What a Pod, the Pods of a Service or a node serve: the request goes there.
     Proxy,
-    /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
+    /// PUT takes finalizers out of a Namespace's spec: each owner has found nothing left in it to clean up.
     Finalize,
     /// What was decided about a request for a certificate.
     Approval,

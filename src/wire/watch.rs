@@ -18,7 +18,7 @@ pub enum WatchEvent {
     Deleted(Object),
     /// Nothing happened up to this revision.
     Bookmark {
-        /// Of which kind the watch is.
+        /// The kind of the watch's objects.
         kind: Kind,
         /// The revision.
         revision: u64,

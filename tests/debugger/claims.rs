@@ -268,7 +268,7 @@ fn requests_pass_all_stages(runs: &Runs) {
     assert_eq!(answer.cause, request.step);
 }
 
-/// Nobody lists, and nobody opens a watch for what exists in every cluster: all that was done before the first request.
+/// No component lists or opens a watch for what exists in every cluster: all that was done before the first request.
 fn nobody_asks_again(run: &Run) {
     for row in &run.rows {
         let reads = row.what.starts_with("list ") || row.what.starts_with("watch ");
@@ -327,7 +327,7 @@ struct Run {
     events: Vec<Value>,
 }
 
-/// One step: who told whom what, and because of which.
+/// One step: who told whom what, and which step caused it.
 #[derive(Clone, Debug)]
 struct Row {
     step: u64,
@@ -361,7 +361,7 @@ impl Run {
         Run { printed, rows, events: read("events.jsonl") }
     }
 
-    /// Whether somebody whose name begins so tells somebody else what begins so.
+    /// Whether there is a row with a sender, a receiver and a message that begin so.
     fn any(&self, from: &str, to: &str, what: &str) -> bool {
         let told = |row: &Row| row.from.starts_with(from) && row.to.starts_with(to) && row.what.starts_with(what);
         self.rows.iter().any(told)

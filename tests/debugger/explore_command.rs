@@ -129,7 +129,7 @@ fn a_learners_controller_is_explored_in_its_trials() {
     assert!(text(&unknown.stderr).contains("no exercise"), "{}", text(&unknown.stderr));
     let function = kubestep(&folder, &["explore", "--exercise", "ownership"]);
     assert!(text(&function.stderr).contains("which has no schedules"), "{}", text(&function.stderr));
-    // All its trials, in the learner's own code, which nobody has written yet.
+    // All its trials, in the learner's own code, which is not written yet.
     for part in ["exercises", "solutions"] {
         std::fs::create_dir_all(folder.join(part)).expect("there is room");
     }
@@ -171,7 +171,7 @@ fn written(name: &str, program: &str) -> PathBuf {
     folder
 }
 
-/// The right one goes through every trial, one of which searches all that may come late; of a wrong one what it does is
+/// The right one goes through every trial, and one trial searches all that may come late; of a wrong one what it does is
 /// found, and the replay of it is saved.
 #[cfg(unix)]
 #[test]

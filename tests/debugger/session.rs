@@ -345,7 +345,7 @@ fn a_list_after_410_is_no_background_traffic() {
     assert!(session.history().iter().any(bound), "the scheduler has seen the Pods");
 }
 
-/// Whoever changes the cluster is seen at it, whatever has set that off.
+/// A step that changes the cluster is shown in the foreground, even if something in the background set it off.
 #[test]
 fn writes_are_seen() {
     for (scenario, what) in [("readiness", "patch pods/status"), ("volume", "NodeStageVolume")] {

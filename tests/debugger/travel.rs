@@ -70,7 +70,7 @@ const FAULTS: &[&str] = &[
     "seed 7",
 ];
 
-/// The same whatever was broken at random places, on each of several branches.
+/// The same after faults at random places, on each of several branches.
 #[test]
 fn any_way_leads_to_the_same_end_of_any_course() {
     for seed in 1..=5 {
@@ -198,7 +198,7 @@ fn stops_of_the_past_are_those_of_the_way_there() {
     }
 }
 
-/// A shell that somebody types into is left and entered again like anything else, and lines that run are no hindrance.
+/// A shell that the user types into is left and entered again like anything else, and lines that run are no hindrance.
 #[test]
 fn a_shell_is_left_and_entered_again() {
     for seed in 0..4 {
@@ -247,7 +247,7 @@ fn slashed(path: &std::path::Path) -> String {
     path.display().to_string().replace('\\', "/")
 }
 
-/// What is in a file is no part of a run until it is read; from then on it is, whatever becomes of the file.
+/// What is in a file is no part of a run until it is read; from then on it is, even if the file is changed or removed.
 #[test]
 fn what_was_read_is_read_again() {
     let folder = std::env::temp_dir().join(format!("kubestep-travel-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! The same scenario and seed give the same steps, byte for byte; and what must hold holds, whatever the seed.
+//! The same scenario and seed give the same steps, byte for byte; and what must hold holds for every seed.
 //!
 //! `KUBESTEP_SEEDS` sets how many seeds each scenario runs with. A failing seed names the command that opens it.
 
@@ -45,7 +45,7 @@ fn run(scenario: &Scenario, seed: u64) -> (u64, String) {
 }
 
 /// Runs a scenario to its end, checking properties. Returns its last words. Writing steps down takes most of the time:
-/// where nobody compares them, `add` does nothing.
+/// where steps are not compared, `add` does nothing.
 fn run_with(scenario: &Scenario, seed: u64, mut add: impl FnMut(&Engine, &Step)) -> String {
     let opens = format!("cargo run -- step {} --seed {seed}", scenario.name);
     let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });

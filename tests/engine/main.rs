@@ -1,4 +1,4 @@
-//! What must hold of every run, whatever the scenario, the seed and the faults; and that runs are like those of a real cluster.
+//! What must hold of every run, for any scenario, seed and faults; and that runs are like those of a real cluster.
 
 mod determinism;
 mod faults;

@@ -35,7 +35,7 @@ fn nothing_comes_where_nothing_may() {
     assert!(told > scenarios.len(), "it is told in {told} places of {}", 2 * scenarios.len());
 }
 
-/// A schedule goes on for ever. Nobody waits for its next time, but that something will come of it is known.
+/// A schedule goes on for ever. Its next time keeps no component busy, but that something will come of it is known.
 #[test]
 fn a_schedule_does_not_keep_the_cluster_busy() {
     const TICK: &str = "title: tick\ntimeline:\n- kubectl create cronjob tick --image=nginx:1.27 --schedule='* * * * *' -- \
@@ -64,7 +64,7 @@ fn a_scenario_ends_with_its_last_line() {
     assert!((40..=50).contains(&took) && !cluster.is_quiet(), "it took {took} s");
 }
 
-/// Whatever is broken, or done to what the background looks after: it is not told too soon that nothing may come.
+/// After something breaks, or is done to what the background looks after: it is not told too soon that nothing may come.
 #[test]
 fn what_is_broken_may_have_consequences() {
     for lines in [

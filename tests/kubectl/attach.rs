@@ -34,7 +34,7 @@ fn what_reads_nothing_is_shown() {
     shell.line("kubectl run sh -t -i --attach=false --image=busybox -- sh");
     shell.line("kubectl run web --image=nginx");
     shell.line("kubectl wait --for=condition=Ready pod/sh pod/web");
-    // Nobody sits here: what the shell reads is at its end.
+    // No user types here: what the shell reads is at its end.
     let back = "Session ended, resume using 'kubectl attach sh -c sh -n attach -i -t' command\n";
     assert_eq!(shell.line("kubectl attach sh -it"), format!("{WELCOME}{back}"));
     let said = shell.line("kubectl attach web -it --pod-running-timeout=5s");

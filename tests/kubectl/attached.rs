@@ -29,7 +29,7 @@ fn it_shows_what_was_printed_and_takes_the_pod_away() {
             "kubectl run f -i --restart=Never --image=busybox --pod-running-timeout=10s -- sleep 60",
             "error: timed out waiting for the condition\n",
         ),
-        // Nobody sits here: what the shell reads is at its end.
+        // No user types here: what the shell reads is at its end.
         ("kubectl run g -it -q --image=busybox", ""),
         (
             "kubectl run h --rm -i --restart=Never --expose --port=80 --image=busybox -- true",

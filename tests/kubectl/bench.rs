@@ -4,7 +4,7 @@ use cluster::Cluster;
 use engine::What;
 use kubestep_tests::scenario;
 
-/// A cluster, and whoever types.
+/// A cluster, and the user who types.
 pub struct Bench(pub Cluster);
 
 impl Bench {

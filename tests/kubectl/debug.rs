@@ -214,7 +214,7 @@ fn what_cannot_be_is_said() {
     for (line, expected) in lines {
         assert_eq!(says(&mut cluster, line), expected, "{line}");
     }
-    // Nothing else changes on that way, whatever is sent.
+    // Nothing else changes on that way, even if more is sent.
     let labels = "kubectl get pod web -o jsonpath='{.metadata.labels.run}'";
     assert_eq!(says(&mut cluster, labels), "web");
 }

@@ -128,7 +128,7 @@ fn pods_that_nobody_keeps_are_not_lost_by_accident() {
     shows(&mut shell, &format!("kubectl drain {node} --force"), &want);
 }
 
-/// That data is lost is said of no Pod: the next question, whether anybody keeps it, has the last word.
+/// That data is lost is said of no Pod: the next question, whether a controller manages it, has the last word.
 #[test]
 fn what_is_lost_with_a_pod_is_not_told() {
     let mut shell = shell("data");

@@ -179,7 +179,7 @@ fn names_alone_and_flags_that_change_nothing() {
     );
 }
 
-/// `-i` asks before anything is deleted; without a pipe nobody answers, which is a no.
+/// `-i` asks before anything is deleted; without a pipe there is no answer, which is a no.
 #[test]
 fn one_is_asked_before_a_deletion() {
     let mut bench = Bench::new("title: t\nnodes: 1\ntimeline:\n  - kubectl run p --image=nginx\n");

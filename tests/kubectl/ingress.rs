@@ -1,4 +1,4 @@
-//! Ingresses: kept and shown as in a cluster to which nobody has given a controller for them.
+//! Ingresses: kept and shown as in a cluster that has no ingress controller.
 
 use std::path::Path;
 

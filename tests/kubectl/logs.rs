@@ -1,4 +1,4 @@
-//! `logs`: whose, of which attempt, and of how many Pods.
+//! `logs`: whose, from which attempt, and from how many Pods.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ fn a_log_is_followed_to_its_end() {
         shell.line("kubectl logs -f -l a=b --prefix"),
         "[pod/ends/ends] one\n[pod/other/other] here\n[pod/ends/ends] two\n"
     );
-    // It has said nothing for as long as anybody looks.
+    // It has said nothing for as long as kubectl follows.
     shell.line("sleep 20");
     assert_eq!(shell.line("kubectl logs -f ends --tail=1"), "two\nthree\n");
     assert_eq!(shell.line("kubectl logs -f ends --tail=1"), "three\n");

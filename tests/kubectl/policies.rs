@@ -111,7 +111,7 @@ fn a_policy_changes_what_is_made() {
         ("kubectl patch configmap teams -p '{\"data\":{\"team\":\"shop\"}}'", "configmap/teams patched"),
         ("kubectl create secret generic s", "secret/s created"),
         ("kubectl get secret s -o jsonpath={.metadata.labels}{.metadata.annotations}", "{\"team\":\"shop\"}{\"by\":\"kubernetes-admin\"}"),
-        // Nobody has written it, and so nobody manages it.
+        // No client has written it, and so it has no manager.
         ("kubectl get secret s --show-managed-fields -o jsonpath={.metadata.managedFields[*].fieldsV1}", "{\"f:type\":{}}"),
         ("kubectl create -f thing.yaml", "thing.example.com/t created"),
         ("kubectl get thing t -o jsonpath={.metadata.labels}{.metadata.annotations}{.spec}", "{\"team\":\"shop\"}{\"by\":\"kubernetes-admin\"}{\"size\":1}"),

@@ -26,7 +26,7 @@ fn a_service_means_one_pod_and_nothing_is_on_the_way() {
     assert!(bench.0.save().is_some(), "nothing is in flight while it only listens");
 }
 
-/// The connection belongs to a sandbox. Nobody notices that it is gone until somebody wants to use it.
+/// The connection belongs to a sandbox. That this is gone is not noticed until a client wants to use the connection.
 #[test]
 fn it_ends_with_its_pod() {
     let mut bench = Bench::new(SCENE);
@@ -117,7 +117,7 @@ fn it_fails_as_a_real_one_does() {
     }
 }
 
-/// A WebSocket is a GET; but whoever may only read may not connect.
+/// A WebSocket is a GET; but a user who may only read may not connect.
 #[test]
 fn it_needs_get_and_create() {
     let mut bench = Bench::new(SCENE);

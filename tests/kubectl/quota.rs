@@ -56,7 +56,7 @@ fn a_deadline_moves_a_pod_from_one_quota_to_another() {
     assert_eq!(shell.line(&end("b")), EXCEEDED);
 }
 
-/// A volume that failed to grow may be given more than its claim asks for by now; whoever writes that is charged for it.
+/// A volume that failed to grow may be given more than its claim asks for by now; the client that writes that is charged for it.
 #[test]
 fn what_a_claim_is_being_given_is_charged() {
     let mut shell = with("claims", &["few --hard=requests.storage=3Gi"], &[]);

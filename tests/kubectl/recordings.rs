@@ -36,7 +36,7 @@ fn comparable(command: &str, text: &str) -> Vec<String> {
     if command.contains("rollout status") {
         return lines.pop().into_iter().collect();
     }
-    // Events that were told again are in the order of their last time, of which a second decides.
+    // Repeated events are in the order of their last time, where a second decides.
     if command.contains(" get ") || command.contains(" -l ") || command.contains("describe sts") {
         lines.sort();
     }

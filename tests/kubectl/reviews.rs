@@ -88,7 +88,7 @@ status:
     check(&mut shell, &script);
 }
 
-/// kubectl sends what anybody else would.
+/// kubectl sends what any other client would.
 #[test]
 fn kubectl_asks_by_reviews() {
     let mut shell = shell("asked", &[]);

@@ -1,4 +1,4 @@
-//! `kubectl exec -it POD -- sh` and its like: what somebody types, and how it ends.
+//! `kubectl exec -it POD -- sh` and its like: what the user types, and how it ends.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const WELCOME: &str = "All commands and output from this session will be recorde
                        sensitive information passed through the command prompt.\n\
                        If you don't see a command prompt, try pressing enter.\n";
 
-/// Somebody at a terminal.
+/// A user at a terminal.
 struct Typist(Cluster);
 
 impl Typist {
@@ -204,7 +204,7 @@ fn what_cannot_be_is_said() {
     assert_eq!(me.kubectl("exec box -- hostname"), "box\n");
 }
 
-/// Where nobody sits it reads what a pipe brings, and that has an end.
+/// Where no user types it reads what a pipe brings, and that has an end.
 #[test]
 fn a_pipe_is_no_terminal() {
     let mut me = Typist::new();

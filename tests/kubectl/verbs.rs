@@ -406,7 +406,7 @@ fn pages_are_laid_out_as_kubectl_lays_them_out() {
     }
 }
 
-/// Whatever is typed, kubectl answers.
+/// kubectl answers every line that is typed.
 #[test]
 fn nothing_that_is_typed_brings_it_down() {
     #[rustfmt::skip]

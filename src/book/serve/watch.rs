@@ -40,7 +40,7 @@ pub struct Watch {
 type File = (PathBuf, Option<SystemTime>, u64);
 
 impl Watch {
-    /// Looks at the folders for the first time. Whatever changes from here on is noticed, also while the first pages are
+    /// Looks at the folders for the first time. Every change from here on is noticed, also while the first pages are
     /// being built.
     pub fn over(folders: Vec<PathBuf>) -> Watch {
         let seen = look(&folders);

@@ -84,7 +84,7 @@ pub struct App {
     pub areas: Vec<(Rect, Target)>,
     /// How many columns and lines panes had when they were drawn last; what stands in them depends on it.
     pub sizes: BTreeMap<Pane, (usize, usize)>,
-    /// What is to be edited, in words. Whoever has the terminal opens the editor on it and says what came of it.
+    /// What is to be edited, in words. The terminal's owner opens the editor on it and reports the result.
     pub editing: Option<Vec<String>>,
     output: Vec<String>,
     typed: Vec<String>,
@@ -198,7 +198,7 @@ impl App {
         let here = self.stepper.session.current().map(|step| step.id.0);
         match answer.stop {
             Some(stop) => self.stop = Some(*stop),
-            // Whoever has gone somewhere without showing it stands there all the same.
+            // A command may move the session without showing a stop; the panes show the new one all the same.
             None if self.stop.as_ref().map(|stop| stop.step) != here => self.stop = self.stepper.session.stop(),
             None => {}
         }

@@ -1,7 +1,7 @@
 //! The terminal is taken and given back.
 //!
 //! Code of components may panic while it runs; the engine catches that, and it is no reason to leave the screen. So
-//! nothing is printed when a panic begins. One that nobody catches is printed when the terminal is as it was.
+//! nothing is printed when a panic begins. One that is not caught is printed when the terminal is as it was.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -40,7 +40,7 @@ pub fn without_terminal<T>(body: impl FnOnce() -> T) -> io::Result<T> {
     Ok(result)
 }
 
-/// Runs `body` and then `restore`, whatever happens. An error is what a panic said.
+/// Runs `body` and then `restore`, even after a panic. An error is what a panic said.
 fn guarded<T>(body: impl FnOnce() -> T, restore: impl FnOnce()) -> Result<T, String> {
     let said = Arc::new(Mutex::new(String::new()));
     let (before, heard) = (panic::take_hook(), said.clone());

@@ -88,7 +88,7 @@ fn show(app: &mut App, screen: &Rc<RefCell<Screen>>) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the program when its terminal has gone and nobody has told it so (`nohup`): waiting for a key would then never
+/// Ends the program when its terminal has gone without a signal (`nohup`): waiting for a key would then never
 /// end. The session's journal has all that was done.
 fn end_with_the_terminal() {
     std::thread::spawn(|| {

@@ -37,7 +37,7 @@ pub enum Term {
     Lines(Vec<Lines>),
     /// The object's kind.
     Kind(Kind),
-    /// A kind that users define, as `plural.group`, in whatever version.
+    /// A kind that users define, as `plural.group`, in any version.
     Custom(String),
     /// The object's namespace: a glob.
     Namespace(String),
@@ -66,7 +66,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether the message itself fits, whatever it is about.
+    /// Whether the message itself fits, without regard to its objects.
     pub fn fits_event(&self, facts: &Facts) -> bool {
         self.terms.iter().all(|term| term.fits_event(facts))
     }

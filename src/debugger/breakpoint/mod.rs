@@ -202,7 +202,7 @@ impl Breakpoints {
 }
 
 impl Breakpoints {
-    /// Whether anybody would stop at a step of the past. Counts and ignored hits are not touched.
+    /// Whether any breakpoint would stop at a step of the past. Counts and ignored hits are not touched.
     pub fn would_stop(&self, facts: &Facts, seconds: f64) -> bool {
         self.list.iter().any(|b| b.enabled && b.log.is_none() && b.act.is_none() && b.fits(facts, seconds).is_some())
     }

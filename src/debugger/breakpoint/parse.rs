@@ -268,7 +268,7 @@ fn keyed(key: &str, value: &str, context: &Context) -> Result<Vec<Term>, String>
     }])
 }
 
-/// A component by its name, a part of it or a glob; a name that nobody has is a mistake.
+/// A component by its name, a part of it or a glob; an unknown name is a mistake.
 fn component(word: &str, before: Option<&str>, context: &Context) -> Result<Term, String> {
     if context.components.iter().any(|name| expression::matches_glob(word, name)) {
         return Ok(Term::Component(word.to_owned()));

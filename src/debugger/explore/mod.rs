@@ -1,7 +1,7 @@
 //! The explorer: runs a scenario in every order of delivery within a bound, with what may break, and looks for a run that
 //! breaks a property.
 //!
-//! A real cluster delivers its messages in some order that nobody chose. Most bugs of controllers hide in orders that are
+//! A real cluster delivers its messages in an order that no one has chosen. Most bugs of controllers hide in orders that are
 //! rare, or behind a crash at just the wrong moment. The explorer begins with the usual course, in which the event that
 //! is due first comes first. In each run it looks for *races*: two steps whose order matters and came about by chance.
 //! For each it runs the scenario again with the earlier event so late that it comes after the other; and again with each
@@ -16,7 +16,7 @@
 //! - [`workers`]: threads. [`resume`]: a search as a file. [`plan`]: what a scenario says of its exploration.
 //!
 //! Must hold:
-//! - The same scenario and bound give the same report, whatever the number of threads. Kept by
+//! - The same scenario and bound give the same report, with any number of threads. Kept by
 //!   `threads_change_nothing`.
 //!
 //! # What "exhausted" says
@@ -83,7 +83,7 @@ pub struct Bound {
     pub late_at: Vec<Where>,
     /// How many faults there may be in one run.
     pub faults: usize,
-    /// Of which kinds.
+    /// The kinds of these faults.
     pub kinds: Vec<FaultKind>,
     /// Nothing is held back for longer.
     pub held: Duration,
@@ -124,7 +124,7 @@ impl Bound {
 
 /// What is explored, and what must hold. Each thread makes its own cluster.
 pub struct Subject<'a> {
-    /// A cluster at a quiet moment, with whatever is to happen about to happen.
+    /// A cluster at a quiet moment, with everything that is to happen about to happen.
     pub cluster: &'a (dyn Fn() -> Cluster + Sync),
     /// What must hold after every step, and in the end.
     pub properties: &'a (dyn Fn() -> Vec<Box<dyn Property>> + Sync),
@@ -144,7 +144,7 @@ pub enum Breach {
 /// A run that breaks a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Of which sort.
+    /// The sort of property that it breaks.
     pub breach: Breach,
     /// The property, in words.
     pub property: String,

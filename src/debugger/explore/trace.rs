@@ -133,7 +133,7 @@ impl Trace {
     }
 
     /// What could have been late so that `later` would have come first: the steps that it races with, and each message on
-    /// the way to one of these, since whatever delays a message delays all that follows from it. The step that is late
+    /// the way to one of these, since a delay of one message delays all that follows from it. The step that is late
     /// comes first in each pair, the race that it turns second.
     fn raced_by(&self, later: usize, bound: &Bound) -> Vec<(usize, usize)> {
         let step = &self.steps[later];

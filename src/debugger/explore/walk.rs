@@ -52,7 +52,7 @@ pub struct Chance {
     faults: usize,
     /// The rank of each component; the highest comes first. None: no PCT.
     ranks: Option<BTreeMap<ActorId, i64>>,
-    /// After how many steps somebody falls behind.
+    /// After how many steps the component that is being served falls behind.
     falls: Vec<u64>,
     steps: u64,
     lowest: i64,

@@ -14,7 +14,7 @@ use object::time::Instant;
 use object::{Key, Kind, Object};
 use wire::{Body, Subresource};
 
-/// The controller needs some time to hear of bounds that somebody has changed.
+/// The controller needs some time to learn of bounds that a client has changed.
 const HEARD_OF: Duration = Duration::from_secs(5);
 
 /// What the autoscaler asks of a target lies within the bounds of the HorizontalPodAutoscaler that names it.

@@ -89,7 +89,7 @@ impl Property for OwnersAreGone {
     }
 }
 
-/// Controllers read from their caches. Those that look for whatever there is ask the API server.
+/// Controllers read from their caches. Those that look for objects of any kind ask the API server.
 #[derive(Clone)]
 pub(super) struct NothingListed;
 
@@ -136,7 +136,7 @@ impl Property for NothingInvalid {
     }
 }
 
-/// An operator does not fail at what can only be done once somebody has changed it; nor does a ReplicaSet's controller at
+/// An operator does not fail at what can only be done once its object is changed; nor does a ReplicaSet's controller at
 /// one that is being deleted.
 #[derive(Clone)]
 pub(super) struct NothingTriedInVain;
@@ -148,7 +148,7 @@ fn asks_for_pods(data: Option<&BTreeMap<String, String>>) -> bool {
     is_number && of("image").is_some_and(|image| !image.is_empty())
 }
 
-/// Who fails is called again sooner than anybody asks for who only wants to look again.
+/// The backoff after a failure is shorter than the delay that a reconcile asks for when it only wants to look again.
 const RETRIED_WITHIN: Duration = Duration::from_secs(1);
 
 impl Property for NothingTriedInVain {

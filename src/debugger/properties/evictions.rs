@@ -17,7 +17,7 @@ use object::{Accessor, Key, Kind, Object};
 use wire::Subresource;
 
 /// How long a Pod that fell ill by itself still counts: the disruption controller needs some time to hear of it, and an
-/// eviction in between is nobody's fault.
+/// eviction in between is no fault of a component.
 const HEARD_OF: Duration = Duration::from_secs(5);
 
 /// After an eviction, as many Pods are healthy as its budget asks for.

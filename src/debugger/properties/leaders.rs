@@ -11,7 +11,7 @@ use super::Property;
 /// Of several processes of a component only the one that holds the Lease writes.
 ///
 /// Broken by a leader that hangs for longer than the Lease lasts and then goes on: it has ten seconds to find out. A clock
-/// that is wrong by any amount does not break it, since nobody compares clocks; one that runs slow would.
+/// that is wrong by any amount does not break it, since clocks are never compared; one that runs slow would.
 #[derive(Clone)]
 pub struct OneLeader;
 

@@ -257,7 +257,7 @@ impl Property for WatchesInOrder {
     }
 }
 
-/// Whatever writes was set off by something: the step that sent the write is in the past.
+/// Every write was set off by something: the step that sent the write is in the past.
 #[derive(Clone)]
 struct WritesHaveCauses;
 

@@ -1,4 +1,4 @@
-//! What must hold of ResourceQuotas: nobody gets more than is left.
+//! What must hold of ResourceQuotas: no client gets more than is left.
 
 use k8s_openapi::api::core::v1::ResourceQuota;
 
@@ -10,7 +10,7 @@ use object::reader::Reader;
 use object::resources::{ResourceList, add};
 use object::{Accessor, Kind, Object};
 
-/// Whoever creates an object has paid for it in the same request, and no payment takes a quota's books above what it
+/// The request that creates an object also charges its quotas, and no charge takes a quota's recorded usage above what it
 /// allows. Mirrors what the admission plugin promises, in any order of events.
 #[derive(Clone, Default)]
 pub(super) struct QuotaHeld;

@@ -120,7 +120,7 @@ pub enum After {
     Gone,
     /// What turns the object before into the one after, as a JSON merge patch.
     Patched(Value),
-    /// The object, of which the scene has not told before.
+    /// The whole object, which the scene has not shown before.
     Whole(Value),
 }
 

@@ -1,4 +1,4 @@
-//! The hash that a generated name ends in: it tells of what is in the object, so that whoever names it changes with it.
+//! The hash at the end of a generated name: it depends on the object's content, so that references to the object change too.
 //! Mirrors `api/hasher`, which has it from kubectl.
 
 use serde_json::{Value, json};

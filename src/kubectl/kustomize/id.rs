@@ -34,7 +34,7 @@ impl Gvk {
         self.built_in().is_some_and(|kind| !kind.info().namespaced)
     }
 
-    /// The kind, if it is one of Kubernetes' own, in whatever version.
+    /// The built-in kind of this group and name, in any version; None for a custom resource.
     pub fn built_in(&self) -> Option<Kind> {
         Kind::built_in().find(|kind| kind.info().kind == self.kind && kind.info().group == self.group)
     }

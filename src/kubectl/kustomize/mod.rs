@@ -6,8 +6,8 @@
 //! A directory is built in this order: its resources are gathered (files, and other directories, each of them built first),
 //! then what generators make of literals and files is added, then components have their turn, and then everything there is
 //! so far is changed: patches, namespace, prefix and suffix, labels, annotations, replicas, images, replacements. At the very
-//! end, and once, generated names get a hash of what is in them, and whoever names an object that has another name by now
-//! is told the new one.
+//! end, and once, generated names get a hash of their content, and every reference to an object that was renamed on the way
+//! gets the new name.
 //!
 //! - [`files`]: what may be read, and from where. [`read`], [`kustomization`]: the file. [`generate`], [`hash`]: what is made.
 //! - [`id`], [`resource`], [`set`]: a manifest that is being built, what it is known by, and many of them.

@@ -1,5 +1,5 @@
 //! The fields of a mapping, one after another. Mirrors `encoding/json` with `DisallowUnknownFields`: case does not matter, and
-//! a field that nobody takes is a mistake.
+//! a field that is never taken is a mistake.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Fields {
         Some(self.left.remove(at).1).filter(|value| !value.is_null())
     }
 
-    /// What nobody has taken yet.
+    /// What has not been taken yet.
     pub fn rest(&self) -> Value {
         self.left.iter().cloned().collect::<serde_json::Map<String, Value>>().into()
     }

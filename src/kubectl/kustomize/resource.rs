@@ -21,7 +21,7 @@ pub enum Behavior {
 }
 
 impl Behavior {
-    /// What a generator's `behavior` means. Whatever is no such word means nothing.
+    /// What a generator's `behavior` means. An unknown word is the same as none.
     pub fn of(word: &str) -> Behavior {
         match word {
             "create" => Behavior::Create,

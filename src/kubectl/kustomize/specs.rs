@@ -62,7 +62,7 @@ pub fn claim_templates() -> Spec {
     Spec::of_kind("apps", "StatefulSet", "spec/volumeClaimTemplates[]/metadata/labels", true)
 }
 
-/// Labels and whatever selects by them.
+/// Labels, and the selectors that match them.
 pub fn selectors() -> Vec<Spec> {
     let mut service = Spec::of_kind("", "Service", "spec/selector", true);
     service.gvk.version = "v1".to_owned();

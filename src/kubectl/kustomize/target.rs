@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// In the order of kustomize, whatever the order of the fields.
+    /// In the order of kustomize, not in that of the fields.
     fn transform(&self, all: &mut Gathered, kustomization: &Kustomization, root: &Root) -> Result<(), String> {
         let (files, Gathered { set, config, .. }) = (self.files, all);
         let strategic = &kustomization.strategic_patches;

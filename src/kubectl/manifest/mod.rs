@@ -2,7 +2,7 @@
 //!
 //! Mirrors `k8s.io/cli-runtime/pkg/resource`: a file, a directory (its `.yaml`, `.yml` and `.json` files, by name), or
 //! standard input; documents parted by `---`; a `List` stands for its items. What kubectl says of a file it cannot
-//! read is said here too, and after it the line and a way out, because here somebody is learning.
+//! read is said here too, followed by the line and a way out, because the users here are learners.
 //!
 //! YAML is read into a tree, and from there into JSON; the strict decoding of the objects themselves is the API
 //! server's. Two readers want different things of what is wrong in a file, which [`Reading`] says.
@@ -57,7 +57,7 @@ pub enum Reading {
 pub struct Manifests {
     /// In the order of the file.
     pub known: Vec<Manifest>,
-    /// One complaint for each object of a kind that nobody has defined yet, and what ended a [`Reading::Stream`].
+    /// One complaint for each object of a kind that is not defined yet, and what ended a [`Reading::Stream`].
     pub faults: Vec<ManifestError>,
     /// Whether there are such kinds.
     pub names_unknown_kinds: bool,
@@ -319,7 +319,7 @@ pub(super) fn bytes_of<'a>(found: &'a Found, name: &str) -> Result<&'a [u8], Man
     }
 }
 
-/// The text of what was found, of which a manifest is to be read.
+/// The text of a file that was found, to read a manifest from.
 ///
 /// # Errors
 /// That there is none: it is missing, too large, or no text.

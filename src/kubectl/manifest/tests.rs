@@ -341,7 +341,7 @@ fn what_is_no_manifest_is_refused() {
     assert!(read_at(&scratch.0, "none").unwrap_err().message.contains("recognized file extensions"));
 }
 
-/// Whatever stands in a file, it is read or refused.
+/// A file is read or refused, with any bytes in it.
 #[test]
 fn mangled_manifests_are_read_or_refused() {
     const TEXT: &str = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: &m {name: web, x: 0644}\n  \

@@ -149,7 +149,7 @@ fn is_duplicate(error: &str) -> bool {
     error.contains(TWICE)
 }
 
-/// A tree in which of a key that stands twice the last has won. It has no tags, which nobody asks for.
+/// A tree in which the last value of a repeated key has won. It keeps no tags, which are not needed.
 struct LastOfKeys(serde_yaml::Value);
 
 impl<'de> Deserialize<'de> for LastOfKeys {

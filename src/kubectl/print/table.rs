@@ -38,7 +38,7 @@ pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp, discover
 
 /// Its lines before they are lined up: cells with tabs between them.
 pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discovery: &Discovery) -> Vec<String> {
-    // The server makes its tables of what it has, whatever version was asked for.
+    // The server makes its tables from the stored version, even if another version was asked for.
     let stored = versions::stored_as(kind);
     let of_stored =
         |object: &Value| versions::to_stored(stored, object).map(|object| object.to_json()).unwrap_or_default();

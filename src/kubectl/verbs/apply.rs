@@ -91,7 +91,7 @@ async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("prune") { prune::prune(&applied, args, cx).await } else { Ok(()) }
 }
 
-/// What is on its way out can be changed, but hardly anybody means that. Mirrors `WarnIfDeleting`.
+/// An object that is being deleted can be changed, but users rarely mean to. Mirrors `WarnIfDeleting`.
 fn warn_if_deleting(object: &Value, how: &str, cx: &Kubectl) {
     if how != "created" && !text(object, "metadata.deletionTimestamp").is_empty() {
         let name = text(object, "metadata.name");

@@ -80,7 +80,7 @@ pub(super) async fn stay(pod: &Value, services: &[Value], args: &Args, cx: &Kube
     }
 }
 
-/// Somebody has left the shell that `run` began. Mirrors what follows `handleAttachPod`.
+/// What `run` does once the user has left the shell that it began. Mirrors what follows `handleAttachPod`.
 pub(crate) async fn after(how: Ending, run: Run, cx: &Kubectl) -> Result<(), Failure> {
     let Run { says, pod, services, args } = &run;
     let end = match how.code() {
@@ -121,7 +121,7 @@ async fn leave(
 
 /// What became of the container.
 enum End {
-    /// It is a shell that waits for somebody to type.
+    /// It is a shell that waits for the user to type.
     Reads(Box<(ActorId, Shell)>),
     /// It has to do with nothing that is typed, and runs.
     RunsOn,
@@ -196,7 +196,7 @@ pub(super) async fn open(
     Ok((there.kubelet, answer))
 }
 
-/// What is said when somebody has left the process of a container: how to come back. Mirrors `reattachMessage`.
+/// What kubectl says when the user has left the process of a container: how to come back. Mirrors `reattachMessage`.
 pub(super) fn way_back(pod: &Value, container: &Value, args: &Args) -> Option<String> {
     if args.is_on("quiet") || !args.is_on("stdin") || !flag(container, "tty") {
         return None;
@@ -230,7 +230,7 @@ pub(super) async fn type_into(
     }
 }
 
-/// Somebody has left a shell that was attached to: kubectl says how to come back, if there is a way.
+/// The user has left a shell that was attached to: kubectl says how to come back, if there is a way.
 pub(crate) fn left(how: Ending, says: Option<&str>, cx: &Kubectl) -> Result<(), Failure> {
     how.code()?;
     says.iter().for_each(|says| cx.line(says));

@@ -162,7 +162,7 @@ pub(super) async fn cordon_one(node: &Value, on: bool, args: &Args, cx: &Kubectl
     cx.tell(node, how, args)
 }
 
-/// kubectl says of which kind it is that it has no patches of this form.
+/// kubectl adds the name of the kind that has no strategic merge patch to the server's message.
 fn not_supported(fault: Failure, kind: Kind) -> Failure {
     match &fault {
         Failure::Server { status, .. } if status.reason == Reason::UnsupportedMediaType => {

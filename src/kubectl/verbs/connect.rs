@@ -71,7 +71,7 @@ impl Kubectl {
         }
     }
 
-    /// Connects the terminal to a shell. Where nobody sits, the shell does what it reads there and ends, and how it has ended is
+    /// Connects the terminal to a shell. Without a user to type, the shell does what it reads there and ends, and how it ended is
     /// returned.
     pub(super) async fn connected(&self, kubelet: ActorId, shell: Shell, place: String, then: Then) -> Option<Ending> {
         let Shell { stream, prompt, .. } = shell;

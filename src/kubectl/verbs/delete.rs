@@ -100,7 +100,7 @@ async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What `--interactive` asks about, if the answer is yes. Nobody types it: it comes through a pipe, or there is none, which is
+/// What `--interactive` asks about, if the answer is yes. The answer comes through a pipe, not by typing, or is missing, which is
 /// a no. Mirrors `DeleteOptions.confirmation`.
 async fn confirmed(args: &Args, cx: &Kubectl) -> Result<Option<Vec<Victim>>, Failure> {
     let (shown, faults) = victims(args, cx).await?;
@@ -175,7 +175,7 @@ fn delete_options(args: &Args, cx: &Kubectl) -> Result<DeleteOptions, Failure> {
             return Err(Failure::text("--force and --grace-period greater than 0 cannot be specified together"));
         }
         (_, true, _) => Some(0),
-        // Without --force, nobody shall lose data by accident.
+        // Without --force, 0 becomes 1 second, so that no data is lost by accident.
         (Some(0), ..) | (None, _, true) => Some(1),
         (grace, ..) => grace,
     };

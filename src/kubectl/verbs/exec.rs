@@ -1,8 +1,8 @@
 //! `kubectl exec`: a command in a container.
 //!
-//! The way is the real one: the API server says whether it may be and where it will run, the kubelet there finds the
-//! container, and the runtime runs the command. With `-i` it reads what comes by a pipe, and a shell what somebody types:
-//! see [`crate::terminal`]. Left out: other commands that read what is typed; to them it is at its end.
+//! The path is the real one: the API server checks whether it is allowed and where it will run, the kubelet there finds the
+//! container, and the runtime runs the command. With `-i` it reads what comes by a pipe, and a shell what the user types:
+//! see [`crate::terminal`]. Left out: other commands that read what is typed; they find their input at its end.
 
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     finish(cx, &ran.output, &ran.errors, ran.code)
 }
 
-/// Begins a shell in a container of a Pod, for somebody who types.
+/// Begins a shell in a container of a Pod, for a user at a terminal.
 async fn shell_in(pod: &Value, container: String, command: &[String], tty: bool, cx: &Kubectl) -> Result<(), Failure> {
     let (namespace, name) = namespace_and_name(pod);
     let body = Body::Exec { container, command: command.to_vec() };

@@ -1,6 +1,6 @@
 //! `kustomize`: what a directory with a kustomization comes to. Mirrors `kustomize/commands/build`.
 //!
-//! Left out: `-o`, for which a line may end in `> FILE`; whatever runs another program.
+//! Left out: `-o`, for which a line may end in `> FILE`; every flag that runs another program.
 
 use crate::args::Args;
 use crate::failure::Failure;

@@ -76,7 +76,7 @@ impl Kubectl {
         self.read_text(path).map_err(|why| Failure::text(format!("open {path}: {why}")))
     }
 
-    /// The same, for whoever says himself which file it is.
+    /// The same, for a caller that names the file in its own message.
     ///
     /// # Errors
     /// Why it cannot be read, without its name.

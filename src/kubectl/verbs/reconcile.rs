@@ -17,7 +17,7 @@ use object::status::Reason;
 use rules::rbac::uncovered;
 use wire::DeleteOptions;
 
-/// How often it begins anew when somebody else was faster.
+/// How many attempts there are when other writers are faster.
 const ATTEMPTS: usize = 3;
 /// An object with the value `false` is left as it is.
 const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
@@ -51,7 +51,7 @@ pub async fn reconcile(words: &[&str], args: &Args, cx: &Kubectl) -> Result<(), 
     Failure::all(failed)
 }
 
-/// What has to be done, and of which difference it comes.
+/// What has to be done, and the difference that makes it necessary.
 #[derive(Default)]
 struct Outcome {
     /// As it should be; as it is, once that is done.
@@ -123,7 +123,7 @@ async fn reconciled(manifest: &Manifest, query: &Query, args: &Args, cx: &Kubect
     Err(last)
 }
 
-/// Whether somebody has written, made or deleted it since it was looked at.
+/// Whether another client has written, made or deleted it since it was looked at.
 fn has_changed(fault: &Failure, operation: Operation) -> bool {
     let exists = matches!(fault, Failure::Server { status, .. } if status.reason == Reason::AlreadyExists);
     exists || fault.is_conflict() || fault.is_not_found() && operation == Operation::Update
@@ -158,7 +158,7 @@ async fn perform(
     cx.post(kind, namespace, object, query.clone()).await
 }
 
-/// Whoever may do no more than write roles gets on without the namespace. Mirrors `tryEnsureNamespace`.
+/// A user who may only write roles gets on without the namespace. Mirrors `tryEnsureNamespace`.
 async fn ensure_namespace(name: &str, query: &Query, cx: &Kubectl) -> Result<(), Failure> {
     let is = |fault: &Failure, reasons: &[Reason]| matches!(fault, Failure::Server { status, .. } if reasons.contains(&status.reason));
     match cx.get_once(Kind::Namespace, "", name).await {

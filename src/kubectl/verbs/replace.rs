@@ -31,7 +31,7 @@ pub const REPLACE: Command = Command {
     ..Command::EMPTY
 };
 
-/// `kubectl replace -f`. An object without a resourceVersion overwrites whatever is there.
+/// `kubectl replace -f`. An object without a resourceVersion overwrites the stored one unconditionally.
 async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let manifests = cx.some_manifests("replace", args).await?;
     let mut failed: Vec<Failure> = manifests.faults.into_iter().map(Failure::from).collect();

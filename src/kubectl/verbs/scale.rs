@@ -29,7 +29,7 @@ struct Precondition<'a> {
 }
 
 impl Precondition<'_> {
-    /// None: the change is made whatever is there.
+    /// None: the change has no precondition.
     fn of(args: &Args) -> Result<Option<Precondition<'_>>, Failure> {
         let given = args.number("current-replicas")?.filter(|replicas| *replicas != -1);
         let version = args.value("resource-version");
@@ -103,7 +103,7 @@ async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     missing
 }
 
-/// The object as it is told of: as it was read, with its new size. Of kinds that users define nobody knows where they keep it.
+/// The object as it is printed: as it was read, with its new size. In a custom resource the field of the size is not known.
 /// Mirrors `updateReplicas`.
 fn with_replicas(kind: Kind, mut object: Value, replicas: i64) -> Value {
     if matches!(kind.info().group, "" | "apps") {
@@ -112,7 +112,7 @@ fn with_replicas(kind: Kind, mut object: Value, replicas: i64) -> Value {
     object
 }
 
-/// Reads the scale, and writes it if it is what it must be; if somebody changes it in between, the same again. Mirrors
+/// Reads the scale, and writes it if it meets the precondition; after a conflict it does so again. Mirrors
 /// `ScaleSimple` and `ScaleCondition`.
 async fn scale_if(
     kind: Kind,
@@ -138,7 +138,7 @@ async fn scale_if(
     }
 }
 
-/// Waits until there are as many Pods as were asked for, or somebody asks for another number. Mirrors
+/// Waits until there are as many Pods as were asked for, or another client asks for another number. Mirrors
 /// `WaitForScaleHasDesiredReplicas`.
 async fn wait_for_pods(
     kind: Kind,

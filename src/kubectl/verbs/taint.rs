@@ -70,7 +70,7 @@ async fn only_nodes(type_: &str, cx: &Kubectl) -> Result<(), Failure> {
     }
 }
 
-/// The words for the nodes that are meant: those selected, whatever is named beside them, or those named.
+/// The words for the nodes that are meant: those selected, even if nodes are named too, or those named.
 /// Mirrors `validateFlags` and what `Complete` hands to the builder.
 fn meant(names: &[String], args: &Args) -> Result<Vec<String>, Failure> {
     let selected = !args.value("selector").is_empty();
@@ -112,7 +112,7 @@ async fn taint_one(node: &Value, changes: &Changes, args: &Args, cx: &Kubectl) -
     if only_here { cx.tell(&new, how, args) } else { cx.tell_struct(&new, how, args) }
 }
 
-/// Taints of one key and effect are the same, whatever their values.
+/// Taints of one key and effect are the same, even if their values differ.
 fn same(a: &Value, b: &Value) -> bool {
     text(a, "key") == text(b, "key") && text(a, "effect") == text(b, "effect")
 }

@@ -102,7 +102,7 @@ async fn pods(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Nobody was measured: perhaps it is too early, or too late. Mirrors `verifyEmptyMetrics`.
+/// Why there are no metrics: it may be too early, or too late. Mirrors `verifyEmptyMetrics`.
 async fn why_none(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let pods = cx.list(Kind::Pod, cx.namespace(args), selection(args)).await?.items;
     for pod in &pods {

@@ -20,7 +20,7 @@ use crate::targets::Target;
 use object::Kind;
 use wire::{Body, Options, Verb, WatchEvent};
 
-/// So long without a change, and nobody looks any more.
+/// After so long without a change, the watch ends.
 pub(super) const STILL: Duration = Duration::from_secs(30);
 
 /// `kubectl get --watch`, `kubectl get --watch-only`.
@@ -92,7 +92,7 @@ async fn several(targets: &[(Target, String)], output: Output, args: &Args, cx: 
     Err(Failure::text("you may only watch a single resource or type of resource at a time"))
 }
 
-/// The next event of a watch; none when nobody looks any more.
+/// The next event of a watch; none when the watch has ended.
 pub(super) async fn next(stream: &Stream, limit: Option<Duration>) -> Option<WatchEvent> {
     if limit.is_some() { stream.next().await } else { stream.next_within(STILL).await }
 }

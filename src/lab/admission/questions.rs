@@ -173,7 +173,7 @@ fn being_deleted() -> Vec<Case> {
     all
 }
 
-/// Many of each, of which the last matters too.
+/// Many of each; the last one matters too.
 fn many_of_each() -> Vec<Case> {
     let containers =
         |what: &str| -> Value { (1..=5).map(|n| json!({"name": format!("{what}-{n}"), "image": "nginx"})).collect() };

@@ -4,7 +4,7 @@
 //! gets one, and shorter ones on folders that a crash, a leak or another configuration has left behind. Others are on larger
 //! ranges, with containers and interfaces whose names are alike.
 //!
-//! Left out: several ranges, addresses that somebody asks for, files of older versions, the configuration's own errors.
+//! Left out: several ranges, addresses that a Pod asks for, files of older versions, the configuration's own errors.
 
 use std::net::Ipv4Addr;
 

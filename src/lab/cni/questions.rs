@@ -45,7 +45,7 @@ fn adds(count: usize) -> Vec<Call> {
     (0..count).map(|n| call(Command::Add, &format!("n{n}"), "eth0")).collect()
 }
 
-/// After somebody has changed the range.
+/// After a change of the range.
 fn after_a_change() -> Vec<Case> {
     let (range, taken) = (changed_range(), [("10.1.2.200", "c1\r\neth0")]);
     let both = [("10.1.2.11", "c1\r\neth0"), taken[0]];

@@ -211,7 +211,7 @@ fn the_last_finalizer() -> Vec<Case> {
     all
 }
 
-/// Owners of which other kinds have no namespace, and whether they are there.
+/// Owners of other kinds that have no namespace, and whether they are there.
 fn owners_without_namespace() -> Vec<Case> {
     let cases = ["Namespace", "PriorityClass", "StorageClass"].into_iter().flat_map(|kind| {
         let there = [item(kind, None, "base", "uid-17", &[], &json!({}))];
@@ -234,7 +234,7 @@ fn references_that_say_less() -> Vec<Case> {
     cases.collect()
 }
 
-/// Nor does it matter of which kind the object is, or in which namespace.
+/// Nor does the kind of the object matter, or its namespace.
 fn of_other_kinds() -> Vec<Case> {
     let cases = ["Secret", "Namespace", "PersistentVolumeClaim"].into_iter().flat_map(|kind| {
         let namespace = is_namespaced(kind).then_some("kube-system");
@@ -243,7 +243,7 @@ fn of_other_kinds() -> Vec<Case> {
     cases.collect()
 }
 
-/// Many of each, of which the last decides.
+/// Many of each; the last one decides.
 fn many_of_each() -> Vec<Case> {
     let gone = |n: usize| owner("ReplicaSet", &format!("gone-{n}"), &format!("uid-g{n}"), false);
     let of = |last: usize| -> Vec<Value> { (0..5).map(gone).chain([reference(last)]).collect() };
@@ -257,7 +257,7 @@ fn many_of_each() -> Vec<Case> {
     all
 }
 
-/// In its grace period an owner is still there; and whatever a reference says of waiting, its owner waits.
+/// In its grace period an owner is still there; and an owner that waits does so with any `blockOwnerDeletion` in a reference.
 fn owners_that_leave() -> Vec<Case> {
     let set = item("ReplicaSet", Some("default"), "brief", "uid-12", &[], &json!({"deletionTimestamp": TIME}));
     let mut all = vec![ask(&web(&[owner("ReplicaSet", "brief", "uid-12", true)], &json!({})), &[set])];
@@ -345,7 +345,7 @@ fn existing() -> Vec<Item> {
         set("other", "far", "uid-2", json!({})),
         set("default", "waits", "uid-3", leaving(FOREGROUND)),
         set("default", "slow", "uid-4", leaving("example.com/backup")),
-        // It is to wait for its dependents once somebody deletes it.
+        // It is to wait for its dependents once it is deleted.
         set("default", "ready", "uid-7", json!({"finalizers": [FOREGROUND]})),
         set("default", "busy", "uid-8", leaving_with(&["example.com/backup", FOREGROUND])),
         item("Node", None, "node-1", "uid-5", &[], &json!({})),

@@ -1,5 +1,5 @@
 //! Exercise 19: a controller that has to clean up behind an object, and the finalizer that gives it the time. Owner
-//! references do not reach into another namespace, so here nobody else would do it.
+//! references do not reach into another namespace, so here no other controller would do it.
 
 use super::reconcile::guest::Duty;
 use super::reconcile::{Plan, scenario};

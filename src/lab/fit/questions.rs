@@ -132,7 +132,7 @@ fn nothing_said() -> Vec<Case> {
     all
 }
 
-/// Many of each, of which the last decides.
+/// Many of each; the last one decides.
 fn the_last_of_many() -> Vec<Case> {
     let big = [vec![silent(); 6], vec![one("1", "1Gi")]].concat();
     let dozen = vec![plain(&[one("100m", "100Mi")]); 12];

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::*;
 
-/// A terminal has so many columns, of which a verdict leaves two free.
+/// A terminal has so many columns; a verdict leaves two free.
 const COLUMNS: usize = 80 - 2;
-/// More lines nobody reads.
+/// A learner does not read more lines.
 const LINES: usize = 16;
 
 /// Every case is short, in a person's words and says what differs; and the texts are those in `verdicts/`.

@@ -16,7 +16,7 @@ pub(super) fn all() -> Vec<Case> {
     all
 }
 
-/// Every selector, owner and set of labels where nobody is leaving, and at home; else some, and others each time.
+/// Every selector, owner and set of labels where no object is being deleted, and at home; else some, and others each time.
 fn usual() -> Vec<Case> {
     let (selectors, labels, mut all) = (selectors(), labels(), Vec::new());
     let owners = NAMES.map(|(name, _, uid)| owners(name, uid));
@@ -25,7 +25,7 @@ fn usual() -> Vec<Case> {
     for (n, (away, leaving, dying)) in (0..8).map(|n| (n, (n & 1 != 0, n & 2 != 0, n & 4 != 0))) {
         for turn in 0..selectors.len() * each * labels.len() {
             let (row, at) = (turn / labels.len(), turn % labels.len());
-            // Many labels are for the selector that asks for many, where nobody is leaving.
+            // Many labels are for the selector that asks for many, where no object is being deleted.
             let is_long = row / each == USUAL.0;
             let is_passed_over = is_long != (at >= USUAL.1) || is_long && n > 0;
             if is_passed_over || n > 0 && (turn + n) % 7 != 0 {
@@ -60,7 +60,7 @@ fn selectors() -> [Value; 12] {
         json!({"matchLabels": {"tier": ""}}),
         json!({"matchExpressions": [in_("tier", "NotIn"), exists("app"), {"key": "zone", "operator": "DoesNotExist"}]}),
         json!({"matchExpressions": [in_("tier", "NotIn")]}),
-        // Many of each, of which the last decides.
+        // Many of each; the last one decides.
         json!({"matchLabels": {"app": "web", "arch": "arm", "env": "prod", "tier": "front"},
                "matchExpressions": [exists("app"), exists("arch"), in_("tier", "In"),
                    {"key": "zone", "operator": "In", "values": ["a", "b", "c", "d"]}]}),
@@ -153,7 +153,7 @@ fn namespaces_alike() -> Vec<Case> {
     pairs.flat_map(|(one, other)| [ask(one, other), ask(other, one)]).collect()
 }
 
-/// So is a uid; and whatever else a reference says does not matter.
+/// So is a uid; and what else a reference says does not matter.
 fn owners_alike() -> Vec<Case> {
     let ([(name, home, uid), ..], mut all) = (NAMES, Vec::new());
     for labels in [json!({"app": "web"}), json!({"app": "db"})] {
@@ -163,7 +163,7 @@ fn owners_alike() -> Vec<Case> {
         for (mine, its) in [("uid-12", "uid-1"), ("uid-1", "uid-12"), ("uid-12", "id-12"), ("uid-1", "my-uid-1")] {
             all.push(ask(name, mine, &[owner(name, its, true)]));
         }
-        // Whatever the reference calls it, and whether or not it is waited for.
+        // With another name in the reference, and whether or not it is waited for.
         all.push(ask(name, uid, &[owner("website", uid, true)]));
         for (name, its) in [(name, uid), ("db", "uid-2")] {
             let lets_go = with(owner(name, its, true), &json!({"blockOwnerDeletion": false}));

@@ -106,7 +106,7 @@ fn http(policies: (bool, bool)) -> Service {
     service(&json!([service_port("http", "TCP", 80, 30080)]), policies)
 }
 
-/// Services that say less, and nodes of other names, from any of which a client may ask.
+/// Services that say less, and nodes of other names: a client may ask from any of them.
 fn from_any_node() -> Vec<Case> {
     let policies = [Value::Null, json!("Cluster"), json!("Local")];
     let mut all = Vec::new();
@@ -180,7 +180,7 @@ fn unsaid() -> Vec<Case> {
     all
 }
 
-/// Endpoints of which some condition is not said, or an unusual one is; many; and addresses that begin alike.
+/// Endpoints with a condition that is missing, or unusual; many; and addresses that begin alike.
 fn that_say_less() -> [Value; 13] {
     let [ready, _, waiting, dying, _] = conditions();
     let unready = json!({"ready": false, "serving": true});
@@ -252,8 +252,8 @@ fn ports_alike() -> Vec<Case> {
     visits(&asked, "worker-a").map(|visit| case(&service, &slices, visit)).collect()
 }
 
-/// What a Service says too, and does not matter here: of which type it is, where Pods listened that are gone by now, and
-/// that whoever makes its slices is to call all of them ready.
+/// What a Service says too, and does not matter here: its type, where Pods listened that are gone by now, and
+/// that the controller that makes its slices is to call all of them ready.
 fn says_more(spec: &mut ServiceSpec, n: usize) {
     if n % 2 == 1 {
         spec.type_ = Some("LoadBalancer".to_owned());

@@ -8,7 +8,7 @@ use super::words::{filled, place};
 use exercise::wire::{Request, Say};
 use object::{Accessor, Kind, Object, patch};
 
-/// Whether somebody puts back an object, of a version that they have read, with nothing changed in it but what another's patch
+/// Whether an update puts back an object, in a version that was read, with nothing changed in it but what the other's patch
 /// says too. What others write meanwhile is as safe then: the API server refuses the update.
 pub(super) fn is_update_for_patch<'a>(said: &Say, would: &Say, known: impl Iterator<Item = &'a Object>) -> bool {
     let (Say::Call { request: whole, .. }, Say::Call { request: patch, .. }) = (said, would) else { return false };
@@ -21,7 +21,7 @@ pub(super) fn is_update_for_patch<'a>(said: &Say, would: &Say, known: impl Itera
         })
 }
 
-/// Whether somebody leaves as it is what another's patch would not change either, by the newest version that was read.
+/// Whether a reconcile that is done leaves as it is what the other's patch would not change either, by the newest version read.
 pub(super) fn is_rest_for_patch<'a>(said: &Say, would: &Say, known: impl Iterator<Item = &'a Object>) -> bool {
     let (Say::Done { result: Ok(_), .. }, Say::Call { request: patch, .. }) = (said, would) else { return false };
     patch.verb == "patch" && newest(patch, known).is_some_and(|newest| is_as_said(&newest.to_json(), &patch.body))
@@ -32,7 +32,7 @@ pub(super) fn newest<'a>(request: &Request, known: impl Iterator<Item = &'a Obje
     known.filter(|one| is_of(one, request)).max_by_key(|one| version_of(one))
 }
 
-/// Whether two patches of an object, one of which goes by the places of items in lists, leave it the same. That one must look
+/// Whether two patches of an object leave it the same, if one goes by the places of items in lists. That one must look
 /// whether the items are still there: others may have written meanwhile.
 pub(super) fn is_patch_for_patch<'a>(said: &Say, would: &Say, known: impl Iterator<Item = &'a Object>) -> bool {
     let (Say::Call { request: one, .. }, Say::Call { request: other, .. }) = (said, would) else { return false };
@@ -86,7 +86,7 @@ fn is_as_said(whole: &Value, patch: &Value) -> bool {
     says_all(whole, &patch)
 }
 
-/// Whether both list the objects of a kind, of which one leaves some out. Both go on with what one of them hears.
+/// Whether both list the objects of a kind, though one leaves some out. Both go on with what one of them hears.
 pub(super) fn lists_others(said: &Say, would: &Say) -> bool {
     let (Say::Call { request: one, .. }, Say::Call { request: other, .. }) = (said, would) else { return false };
     [&one.verb, &other.verb] == ["list", "list"] && place(one) == place(other)

@@ -62,7 +62,7 @@ impl Findings {
         self.parting().map(|parting| (self.chosen, parting))
     }
 
-    /// A call of the learner's code breaks something. Whoever goes another way that is right as well parts sooner, and so the
+    /// A call of the learner's code breaks something. Code that goes another right way parts sooner, and so the
     /// parting that counts is that of the reconcile that calls; or that cannot go on (`panics`). Gives which one this is.
     pub fn choose(&mut self, breaks: Option<&wire::Request>, panics: bool) -> usize {
         let called = breaks.and_then(|request| self.calls.get(&name_of(request)));
@@ -102,12 +102,12 @@ impl Findings {
     pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
         let parted = |n: &usize| self.mistakes.get(n).copied().unwrap_or(0);
         let nearest = self.agree()?.iter().filter(|n| !self.misfits.contains(n)).min_by_key(|n| parted(n))?;
-        // That somebody looks again, as no mistake does, says nothing either.
+        // That the code looks again, as no mistake does, says nothing either.
         let count = self.partings.iter().filter(|parting| !parting.waits || !parting.agree.is_empty()).count();
         (parted(nearest) < count).then(|| plan.mistakes[*nearest].says)
     }
 
-    /// The mistakes that do the same at the parting that counts; or else at the first. That somebody reads something besides,
+    /// The mistakes that do the same at the parting that counts; or else at the first. That the code reads something besides,
     /// as a mistake does, says nothing.
     fn agree(&self) -> Option<&BTreeSet<usize>> {
         let of_chosen = self.parting().map(|parting| &parting.agree);
@@ -193,7 +193,7 @@ impl Compared {
         Compared { learner, others: None, plan, suspects, last: None, told: Vec::new(), memory: Value::Null, findings }
     }
 
-    /// Where the learner's code remembers nothing any more, the world has gone back to its beginning: nobody does then.
+    /// Whether the learner's code has lost its memory: the world has gone back to its beginning, and the others forget too.
     fn begins_anew(&self, ask: &Ask<Object>) -> bool {
         matches!(ask, Ask::Reconcile { memory: Value::Null, .. } | Ask::Observe { memory: Value::Null, .. })
             && !self.memory.is_null()

@@ -35,7 +35,7 @@ pub struct Duty {
     pub observes: bool,
 }
 
-/// Whoever controls the object. Kinds are not looked at: what is not there is not reconciled.
+/// The controller of the object. Kinds are not looked at: what is not there is not reconciled.
 pub fn owner(object: &Object, _: &Read) -> Vec<Key> {
     let owner = controller_of(object.meta());
     owner.map(|owner| Key::new(object.meta().namespace(), &owner.name)).into_iter().collect()
@@ -60,7 +60,7 @@ struct Guest {
     duty: &'static Duty,
     client: Client,
     queue: Queue,
-    /// Whoever reconciles is no part of the world: it is told all that it needs each time.
+    /// The code that reconciles is no part of the world: it receives all that it needs each time.
     partner: Rc<RefCell<Box<dyn Partner>>>,
     caches: Rc<Vec<(Kind, Memory<Indexer>)>>,
     memory: Memory<Value>,

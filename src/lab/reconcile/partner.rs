@@ -1,7 +1,7 @@
 //! Who reconciles: a process of its own with a learner's code, or a [`Host`] in this one.
 //!
-//! The process is told a line and answers with a line. It may read caches in between. Whatever else it prints is kept
-//! apart; whatever else it does ends it, and is said in words.
+//! The process receives a line and answers with a line. It may read caches in between. What it prints besides is kept
+//! apart; anything else it does ends it, and is said in words.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use exercise::host::{Host, Read};
 use exercise::wire::{Ask, Say, Sender};
 use object::{Key, Kind, Object};
 
-/// Somebody who reconciles.
+/// A program that reconciles.
 pub trait Partner {
     /// Is told something, and says what comes of it. Reads caches with `read`.
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say;
@@ -26,7 +26,7 @@ pub trait Partner {
     fn listen(&mut self, _: &Heard) {}
 }
 
-/// What was heard of a program beside its answers, for whoever tells of a run.
+/// What was noted of a program beside its answers, for the report of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Noise {
     /// What it printed.
@@ -100,7 +100,7 @@ pub struct Process {
     sent: Sent,
     versions: Sender,
     thought: Arc<Mutex<Thought>>,
-    /// Where to note what it prints, if anybody wants to know.
+    /// Where to note what it prints, if that is wanted.
     heard: Option<Heard>,
 }
 

@@ -171,7 +171,7 @@ struct Board {
     changed: Condvar,
 }
 
-/// A thread that panics leaves nobody waiting: it ends every trial.
+/// A thread that panics leaves no other thread waiting: it ends every trial.
 struct Watched<'a>(&'a Board);
 
 impl Drop for Watched<'_> {

@@ -20,14 +20,14 @@ const STEPS: u64 = 1_200;
 /// So long a watch is held at most: a controller that looks again every half second is no endless one.
 const HELD: Duration = Duration::from_secs(20);
 /// What stands in the text of a trial for a number that is drawn, and what it may be: in one run, and in another. The text is a
-/// trial as it stands too, for whoever steps through it. Texts of exercises speak of a hundred at most, so right up to there
-/// is who is right for the largest of these.
+/// trial as it stands too, for a learner who steps through it. Texts of exercises speak of a hundred at most, so a solution that
+/// is right for the largest of these is right up to there.
 const DRAWN: [(&str, [RangeInclusive<u8>; 2]); 2] = [("13", [2..=5, 6..=9]), ("17", [11..=26, 91..=100])];
 /// More schedules than any trial needs; a right solution takes fewer than 150.
 const SCHEDULES: u64 = 500;
 
 /// Runs all trials of a plan with this partner. Gives how many different orders there are within their bounds. Some numbers
-/// of the trials are drawn `from` a text, which is to be another for each learner's file: nobody can write them down in it.
+/// of the trials are drawn `from` a text, which is to be another for each learner's file: they cannot be written down in it.
 /// Trials with such numbers are run with two of each: one that happens to be written down is not both.
 ///
 /// # Errors

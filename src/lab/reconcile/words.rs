@@ -135,9 +135,9 @@ fn whole(request: &Request) -> Value {
     body
 }
 
-/// The body of a call without what is empty, and without what says nothing new: whoever names the namespace in the object as
+/// The body of a call without what is empty, and without what says nothing new: naming the namespace in the object as
 /// well says the same, and of the version that it was made from counts only that there is one. A list that a merge patch puts
-/// in the place of another, of which a strategic one would change items, is called so.
+/// in the place of another, where a strategic one would change items, is called so.
 pub fn plain(request: &Request) -> Value {
     compared(request, false)
 }
@@ -150,7 +150,7 @@ fn compared(request: &Request, with_nulls: bool) -> Value {
         mark_lists(&FieldPath::root(kind), &mut body);
     }
     if let Some(meta) = body.pointer_mut("/metadata").and_then(Value::as_object_mut) {
-        // Labels of which there are none are as good as none.
+        // Empty labels are as good as none.
         meta.retain(|name, value| name != "namespace" && value.as_object().is_none_or(|fields| !fields.is_empty()));
     }
     body

@@ -93,7 +93,7 @@ fn some_of_many_taints() -> Vec<Case> {
     cases.collect()
 }
 
-/// Many of each, of which the last decides.
+/// Many of each; the last one decides.
 fn the_last_of_many() -> Vec<Case> {
     let keys = ["old", "slow", "far", "odd"];
     let soft = |count: usize| -> Value {

@@ -1,7 +1,7 @@
 //! The fields of built-in kinds, found by reading an object that is made up on the way.
 //!
 //! `k8s-openapi`'s types tell a `serde` deserializer their name and their fields before they take a value, and each field
-//! says what kind of value it wants. So a deserializer that makes up the smallest value of whatever is asked for, and goes
+//! says what kind of value it wants. So a deserializer that makes up the smallest value of each type asked for, and goes
 //! into the fields of a path, sees the types on it. What is required is seen on the way back: a required field is always
 //! written, an optional one only if it was read.
 //!

@@ -27,9 +27,9 @@ pub struct Field {
     pub required: bool,
     /// The only values that it may have; empty: any.
     pub values: Vec<String>,
-    /// What it means; empty if nobody has said.
+    /// What it means; empty if there is no description.
     pub about: String,
-    /// Who writes it, if that is not whoever writes all around it.
+    /// Who writes it, if that is not the writer of the fields around it.
     pub writer: Option<&'static str>,
 }
 
@@ -38,7 +38,7 @@ pub struct Field {
 pub struct Explanation {
     /// Its type: `DeploymentSpec`, `[]Container`, `integer`.
     pub type_name: String,
-    /// What such a thing is; empty if nobody has said.
+    /// What such a thing is; empty if there is no description.
     pub about: String,
     /// Who writes all of it, if that is known.
     pub writer: Option<&'static str>,

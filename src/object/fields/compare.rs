@@ -127,7 +127,7 @@ fn shape<S: Schema>(schema: &S, old: Option<&Value>, new: Option<&Value>) -> Sha
 fn by_step<'a, S: Schema>(schema: &S, list: Option<&'a Value>) -> BTreeMap<Step, Vec<&'a Value>> {
     let mut all: BTreeMap<Step, Vec<&Value>> = BTreeMap::new();
     for item in list.and_then(Value::as_array).into_iter().flatten() {
-        // An item without its key is nobody's; validation lets none into the store.
+        // An item without its key has no manager; validation lets none into the store.
         if let Ok(step) = step_to(schema, item) {
             all.entry(step).or_default().push(item);
         }

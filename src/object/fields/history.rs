@@ -1,6 +1,6 @@
-//! Who manages which fields, worked out when somebody asks.
+//! Who manages which fields, worked out when a client asks.
 //!
-//! Hardly anybody does: controllers and kubelets throw `managedFields` away. But every write would have to compare two
+//! Few clients do: controllers and kubelets throw `managedFields` away. But every write would have to compare two
 //! objects field by field. So an object remembers with its version only who wrote what over what, as references to versions
 //! that were there anyway, and [`History::managers`] plays the writes again. Writes of one manager in a row are one, and of
 //! a long row of writes the older ones are worked out, so that few old versions are kept.
@@ -71,7 +71,7 @@ pub struct Run {
 pub enum Before {
     /// All of it.
     Object(Object),
-    /// The status of a Pod of which nothing else was written.
+    /// The status of a Pod, if a write changed nothing else.
     Status(Shared<PodStatus>),
 }
 
@@ -103,7 +103,7 @@ impl Run {
         self
     }
 
-    /// Both as one row, if one manager wrote both. A row of which only statuses are kept cannot go on with more than that.
+    /// Both as one row, if one manager wrote both. A row that keeps only statuses cannot go on with more than that.
     fn followed_by(&self, next: &Run) -> Option<Run> {
         let widens = matches!((&self.old, &next.old), (Some(Before::Status(_)), Some(Before::Object(_))));
         (self.by == next.by && !widens).then(|| Run { old: self.old.clone(), ..next.clone() })

@@ -19,7 +19,7 @@ const UPDATERS_MAX: usize = 10;
 /// The name of that one.
 const ANCIENT: &str = "ancient-changes";
 
-/// What nobody manages: it is the server's, or says which object this is.
+/// Fields without a manager: the server sets them, or they say which object this is.
 const NOBODYS: [&str; 11] = [
     "apiVersion",
     "kind",
@@ -57,7 +57,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Whether both are one manager. Who applies may go on in another version.
+    /// Whether both are one manager. A manager that applies may go on in another version.
     pub fn is(&self, other: &Writer) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
@@ -111,12 +111,12 @@ pub struct Write<'a> {
     pub by: &'a Writer,
     /// When, if that is noted.
     pub at: Option<Time>,
-    /// What the endpoint does not let through, whatever was sent.
+    /// What the endpoint does not let through, even if it is sent.
     pub ignored: &'a Set,
 }
 
 impl Managers {
-    /// Whether nobody manages anything.
+    /// Whether no field has a manager.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -138,7 +138,7 @@ impl Managers {
         }
     }
 
-    /// Somebody has made `new` of `old`: what changed is theirs now, and no one else's.
+    /// A manager has turned `old` into `new`: it now manages what changed, and no other manager does.
     #[must_use]
     pub fn update<S: Schema>(&self, schema: &S, old: &Value, new: &Value, write: &Write) -> Managers {
         let changes = compare(schema, old, new).outside(write.ignored);
@@ -153,7 +153,7 @@ impl Managers {
         after
     }
 
-    /// What `live` becomes when somebody applies `config`, and who manages what then.
+    /// What `live` becomes when a manager applies `config`, and who manages what then.
     pub fn apply<S: Schema>(
         &self,
         schema: &S,
@@ -169,7 +169,7 @@ impl Managers {
         after.set(write.by, write.at.clone(), wanted);
         let merged = merge(schema, Some(live.clone()), config);
         let new = after.prune(schema, merged, &last);
-        // Who changes nothing by it has not written now, and if they are new, never. Mirrors `managedFieldsUpdater.Apply`.
+        // A manager that changes nothing by it has not written now; a new one never has. Mirrors `managedFieldsUpdater.Apply`.
         let at = if new == *live { before.and_then(|before| before.at.clone()) } else { write.at.clone() };
         let changes = compare(schema, live, &new).outside(write.ignored);
         let conflicts = after.conflicts(&changes, write.by);
@@ -203,7 +203,7 @@ impl Managers {
         self.0.retain(|managed| !managed.fields.is_empty());
     }
 
-    /// `merged` without what this manager applied before, does not now, and nobody else manages.
+    /// `merged` without the fields that this manager applied before, leaves out now, and that have no other manager.
     fn prune<S: Schema>(&self, schema: &S, merged: Value, last: &Set) -> Value {
         if last.is_empty() {
             return merged;
@@ -254,7 +254,7 @@ impl Managers {
         }
     }
 
-    /// As `metadata.managedFields`: who applies first, then by age.
+    /// As `metadata.managedFields`: managers that apply first, then by age.
     pub fn entries(&self) -> Vec<ManagedFieldsEntry> {
         let mut sorted: Vec<&Managed> = self.0.iter().collect();
         sorted.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -296,7 +296,7 @@ fn order(managed: &Managed) -> (Operation, i64, &str, &str, &str) {
     (managed.by.operation, seconds, &managed.by.manager, &managed.by.api_version, &managed.by.subresource)
 }
 
-/// The fields of an object that is there already, whatever is wrong with it.
+/// The fields of an object that is there already, even if something is wrong with it.
 fn present<S: Schema>(schema: &S, value: &Value) -> Set {
     set_of(schema, value).unwrap_or_else(|_| compare(schema, &Value::Null, value).added)
 }

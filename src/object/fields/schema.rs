@@ -1,4 +1,4 @@
-//! What is one field: which values are taken whole, and which items of which lists are fields of their own.
+//! What is one field: which values are taken whole, and which lists have items that are fields of their own.
 //!
 //! Mirrors the `listType`, `mapType` and `structType` markers of `k8s.io/api`. Where a list has no marker it is atomic. Most
 //! lists that strategic merge patches merge have the same key here ([`FieldPath`]); the table below has those that differ.
@@ -13,7 +13,7 @@ use crate::patch::schema::{FieldPath, Lists};
 
 /// What is known of a place in an object.
 pub trait Schema: Clone {
-    /// Whether what stands here has one owner, whatever is in it.
+    /// Whether what stands here has one owner, as a whole.
     fn is_atomic(&self) -> bool;
     /// Whether its fields are named by the kind, and are no keys of a map.
     fn is_struct(&self) -> bool;
@@ -142,7 +142,7 @@ impl Schema for BuiltIn {
     }
 }
 
-/// Fields whose structs or maps are atomic, whatever kind they are in: selectors, and references to other objects.
+/// Fields whose structs or maps are atomic, in every kind: selectors, and references to other objects.
 #[rustfmt::skip]
 const ATOMIC: [&str; 24] = [
     "configMapKeyRef", "configMapRef", "dataSource", "fieldRef", "involvedObject", "labelSelector",

@@ -2,7 +2,7 @@
 //!
 //! `kubectl apply` compares three versions: what it applied last, what is there now, and what is wanted. Fields that
 //! were applied last and are wanted no more are deleted; everything wanted that differs from what is there is set;
-//! what somebody else set stays. Mirrors `CreateTwoWayMergePatch` and `CreateThreeWayMergePatch` of
+//! what other writers set stays. Mirrors `CreateTwoWayMergePatch` and `CreateThreeWayMergePatch` of
 //! `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
 
 use std::cmp::Ordering;
@@ -30,7 +30,7 @@ pub fn three_way_strategic(kind: Kind, last_applied: &Value, live: &Value, new: 
     let changes = diff_fields(&live, &new, &root, changes, false);
     let deletions = Options { deletions: true, changes: false, order: true };
     let deletions = diff_fields(&last_applied, &new, &root, deletions, false);
-    // They can contradict each other only where somebody reordered a list by hand; then the changes alone are sent.
+    // They can contradict each other only where a user reordered a list by hand; then the changes alone are sent.
     let both = strategic::combine(kind, deletions, changes.clone());
     Value::Object(both.unwrap_or(changes))
 }

@@ -1,4 +1,4 @@
-//! A Pod's spec, of which Pods made alike keep one copy.
+//! A Pod's spec: Pods made alike share one copy of it.
 //!
 //! Thousands of Pods of one owner differ in two things: the node that each is bound to, and the name of the volume with the
 //! token of its service account, which ends in five letters of chance. These two a Pod has to itself; all else it can

@@ -10,7 +10,7 @@ const CLAIMS: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
 /// Between the name of a class and what is measured of it: `gold.storageclass.storage.k8s.io/requests.storage`.
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
-/// What is measured of all claims, whatever their class.
+/// What is measured of all claims, of any class.
 pub const RESOURCES: [&str; 2] = [CLAIMS, STORAGE];
 
 /// Whether this resource of a quota is measured on claims.

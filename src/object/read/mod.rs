@@ -28,7 +28,7 @@ mod text;
 pub use reader::Reader;
 pub use source::{Error, Shape, Source, Wrapped};
 
-/// What is wrong with a field of which nothing is taken over, with the path to it.
+/// Why a field is not taken over, with the path to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The kind has no such field.

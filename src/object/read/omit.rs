@@ -13,7 +13,7 @@ pub fn is_omitted(field: &Field, value: &Json) -> bool {
         (_, Json::Null) => true,
         // Who sends no managers wants them forgotten, which is not the same as saying nothing of them.
         (GoType::List(of), Json::Array(_)) if of.ends_with("ManagedFieldsEntry") => false,
-        // A list is stored as its items, so one without any is none at all, whatever `omitempty` says.
+        // A list is stored as its items, so one without any is none at all, with `omitempty` or without.
         (GoType::List(_), Json::Array(items)) => items.is_empty(),
         _ if field.always => false,
         (GoType::Map(_), Json::Object(entries)) => entries.is_empty(),

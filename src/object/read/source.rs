@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Expected, Unexpected};
 
-/// A value, and all that is in it, read one after the other: whoever reads goes into a list or a struct, steps from one
+/// A value, and all that is in it, read one after the other: the reader goes into a list or a struct, steps from one
 /// value in it to the next, and leaves it again. At any time one value is the current one.
 ///
 /// A value is asked for as the type that is to be read wants it; what is there may be something else, and it is the

@@ -73,7 +73,7 @@ impl FieldSelector {
         self.terms.iter().find(|term| term.equal && term.field == field).map(|term| term.value.as_str())
     }
 
-    /// The conditions, all of which must hold.
+    /// The conditions; all of them must hold.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }

@@ -1,6 +1,6 @@
 //! Which nodes a Pod asks for: `nodeSelector`, and node affinity.
 //!
-//! Read by the scheduler, and by whoever must know its answer beforehand: the DaemonSet controller.
+//! Read by the scheduler, and by the DaemonSet controller, which must know its answer beforehand.
 //! Mirrors `component-helpers/scheduling/corev1/nodeaffinity`.
 
 use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec};

@@ -109,7 +109,7 @@ pub(super) fn to_v1(kind: CustomKind, stored: &HorizontalPodAutoscaler) -> Custo
     CustomObject::new(kind, metadata, content)
 }
 
-/// The object that a `v1` one shows. What its annotations say and nobody understands is lost.
+/// The object that a `v1` one shows. An annotation of this conversion that is no valid JSON is lost.
 fn from_v1(mut metadata: ObjectMeta, content: &Value) -> Result<HorizontalPodAutoscaler, serde_json::Error> {
     let mut kept = |name: &str| -> Value {
         let text = metadata.annotations.as_mut().and_then(|all| all.remove(&format!("{PREFIX}{name}")));
@@ -191,7 +191,7 @@ fn written(value: &Value, fields: &[(impl AsRef<str>, impl AsRef<str>)], nulls: 
     format!("{{{}}}", out.join(","))
 }
 
-/// The value of which [`written`] has made this.
+/// The inverse of [`written`]: the value from what it wrote.
 fn read(value: &Value, fields: &[(impl AsRef<str>, impl AsRef<str>)]) -> Value {
     let mut whole = json!({});
     for (name, pointer) in fields {

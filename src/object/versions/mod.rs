@@ -1,7 +1,7 @@
 //! Built-in kinds that are served in another version too than the one they are stored in: HorizontalPodAutoscalers as
 //! `autoscaling/v1` ([`autoscaling`]), Events as `events.k8s.io/v1` ([`events`]).
 //!
-//! An object is stored once, and every version it is served in shows all of it. So nobody loses anything by reading one
+//! An object is stored once, and every version it is served in shows all of it. So a client loses nothing by reading one
 //! version and writing the other.
 //!
 //! The other version is a [`Kind::Custom`]: a name, with no type of its own. Mirrors the `conversion.go` of
@@ -38,7 +38,7 @@ pub fn preferred_others() -> impl Iterator<Item = Kind> {
     others().filter(|other| other.info().group != stored_as(*other).info().group)
 }
 
-/// The kind that objects are stored as and worked with, of which this may be another version.
+/// The kind that objects are stored as and worked with, if `kind` is another version of it.
 pub fn stored_as(kind: Kind) -> Kind {
     let Kind::Custom(custom) = kind else { return kind };
     let info = custom.info();

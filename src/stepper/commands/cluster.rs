@@ -204,7 +204,7 @@ pub fn kubectl(stepper: &mut Stepper, words: &[String]) -> Text {
     }
 }
 
-/// Whatever changes something becomes events to step through.
+/// A command that changes something becomes events to step through.
 pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
     start(stepper, line.words())
 }
@@ -286,7 +286,7 @@ fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n" + shell + note)
 }
 
-/// Whether a line of kubectl's may lead to a shell that somebody types into.
+/// Whether a line of kubectl's may lead to a shell that the user types into.
 fn asks_for_shell(words: &[String]) -> bool {
     let types = |word: &String| matches!(word.as_str(), "-i" | "-it" | "-ti" | "--stdin" | "--stdin=true");
     let verb = from_verb(words).first().map_or("", String::as_str);
@@ -299,7 +299,7 @@ pub(super) fn start_shell(stepper: &mut Stepper, line: &str) -> Text {
     Ok(stepper.session.choose(Choice::Line(line.to_owned()))? + "\n" + note)
 }
 
-/// What is said of a line that makes something on which nobody in this cluster acts, or asks for what nobody measures: here as
+/// What is said of a line that makes an object no component here acts on, or asks for what is not measured: here as
 /// there, the API server only keeps a NetworkPolicy.
 fn idle(stepper: &Stepper, line: &str) -> &'static str {
     const POLICIES: &str = "nothing here enforces NetworkPolicies; step playground has agents that do, and so has step -f with \

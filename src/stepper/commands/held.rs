@@ -58,7 +58,7 @@ pub fn cached_by(session: &Session, holder: &Holder, only: Option<Kind>) -> Resu
     }
 }
 
-/// Whose cache is asked for, and perhaps of which kind alone.
+/// Whose cache is asked for, and the only kind to show, if one is named.
 pub fn cached(session: &Session, line: &Line) -> Result<(Holder, Option<Kind>), String> {
     let words = line.words();
     let kind = |word: &String| Kind::from_word(word).ok_or_else(|| format!("there is no kind {word:?}"));

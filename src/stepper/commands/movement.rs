@@ -154,7 +154,7 @@ fn tour(stepper: &mut Stepper) -> Reply {
     let there = stepper.tour.next(&stepper.session).is_some();
     let mut back = String::new();
     if there && stepper.tour.left_at() < stepper.session.history().len() as u64 {
-        // The next place is looked for from where the story was left, and not from where somebody has wandered since.
+        // The next place is looked for from where the story was left, and not from where the user has wandered since.
         let left_at = stepper.tour.left_at();
         stepper.session.goto(left_at);
         stepper.heard();
@@ -209,7 +209,7 @@ impl Stepper {
     }
 }
 
-/// So many steps are taken between two looks at the clock and at whoever watches.
+/// So many steps are taken between two looks at the clock and at the watcher.
 pub(super) const STRIDE: u64 = 256;
 
 /// One command takes so many steps at most: each is kept, and there is an end to memory.
@@ -245,7 +245,7 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     Ok(stepper.stopped())
 }
 
-/// Runs to a goal, or until whoever watches has enough. What does not say how long it takes gets ten minutes of virtual
+/// Runs to a goal, or until the watcher ends it. What does not say how long it takes gets ten minutes of virtual
 /// time.
 pub(super) fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
     let (start, begun) = (stepper.session.cluster.engine.now(), stepper.session.history().len());
@@ -271,7 +271,7 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     } else {
         ""
     };
-    // Whoever had enough is not kept waiting for a look ahead.
+    // A user who had enough is not kept waiting for a look ahead.
     let quiet = end == Advance::Quiet || (!stepper.interrupted && stepper.session.is_quiet(goal.horizon()));
     let quiet = if quiet { format!("; {}", left(&mut stepper.session, "")) } else { String::new() };
     let session = &stepper.session;
@@ -320,7 +320,7 @@ fn ended(stepper: &mut Stepper, end: Advance, what: &str) -> Answer {
     Answer { printed: stepper.printed(), ..Answer::says(text) }
 }
 
-/// What a quiet cluster has left to do; `for_good` is said of one of which nothing comes later either.
+/// What a quiet cluster has left to do; `for_good` is added if nothing comes later either.
 fn left(session: &mut Session, for_good: &str) -> String {
     match session.cluster.engine.held().count() {
         0 => {}
@@ -341,7 +341,7 @@ fn next(stepper: &mut Stepper) -> Reply {
     let session = &stepper.session;
     match session.current().and_then(|step| Reaction::to(&session.cluster, step)) {
         Some(reaction) => show_goal(stepper, Goal::Reaction(reaction), "the end of the reaction"),
-        // Nothing to wait for: whoever got this is done with it already.
+        // Nothing to wait for: the component that got this is done with it already.
         None => advance(stepper, stepper.stop, 1),
     }
 }

@@ -224,7 +224,7 @@ fn each(stepper: &mut Stepper, line: &Line, change: fn(&mut Breakpoint)) -> Text
 
 /// Takes breakpoints away.
 pub fn unbreak(stepper: &mut Stepper, line: &Line) -> Text {
-    // The name is gdb's; but whoever writes no more than that means the screen.
+    // The name is gdb's; but a user who writes no more than that means the screen.
     if line.name() == "clear" && line.arguments().is_empty() {
         return Err("Ctrl-L clears the screen; unbreak takes all breakpoints away, unbreak 1 one of them".to_owned());
     }

@@ -98,7 +98,7 @@ fn containers_that_are_killed_start_anew() {
     }
 }
 
-/// Any one message that can get lost is lost. Whoever waits for it is told and tries again; but an informer cannot know
+/// Any one message that can get lost is lost. The client that waits for it sees an error and tries again; an informer cannot know
 /// what its watch did not say. That state has a name: a stale cache. A restart heals it.
 #[test]
 fn one_lost_message_is_healed_by_a_restart_at_the_latest() {

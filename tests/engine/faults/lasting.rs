@@ -27,7 +27,7 @@ fn what_lasts_has_a_name() {
     }
 }
 
-/// Whoever is cut off or hangs, and stays so: the cluster comes through without it, or stops where it is needed. Then what
+/// A component is cut off or hangs, and stays so: the cluster comes through without it, or stops where it is needed. Then what
 /// it was not told stands among the events that are held back, and with a release all goes on.
 #[test]
 fn what_is_held_for_good_has_a_name() {
@@ -81,7 +81,7 @@ fn is_lost(pod: &serde_json::Value, node: &str) -> bool {
     pod["spec"]["nodeName"] != node || !pod["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// What a component has to tell while nobody answers it tells later.
+/// What a component tells while the server does not answer, it tells again later.
 #[test]
 fn what_was_told_while_the_server_was_gone_is_not_lost() {
     let mut session = session(0);

@@ -90,7 +90,7 @@ fn describe_system(page: &mut Page, node: &Value) {
     }
 }
 
-/// The resources of which there are sums.
+/// The resources whose requests and limits are summed up.
 const SHOWN: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 /// Of each, what Pods ask for and what they are limited to.

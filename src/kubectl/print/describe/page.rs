@@ -12,7 +12,7 @@ use object::well_known::LAST_APPLIED;
 /// What a page shows beside the object itself; kubectl asks for each of them.
 #[derive(Clone, Debug, Default)]
 pub struct Related {
-    /// Events about the object; None if nobody wants to see them.
+    /// Events about the object; None if they were not asked for.
     pub events: Option<Vec<Value>>,
     /// A Deployment's ReplicaSets.
     pub replica_sets: Vec<Value>,

@@ -158,7 +158,7 @@ fn index(item: Item, key: &Item) -> Result<Item, String> {
     }
 }
 
-/// Go's `Sprint`: a space between two of which neither is a text.
+/// Go's `Sprint`: a space between two operands when neither is a string.
 fn print(items: &[Item]) -> String {
     let is_text = |item: &Item| matches!(item, Item::Value(Value::String(_)));
     let mut out = String::new();

@@ -150,7 +150,7 @@ enum Made {
     PriorityClass,
 }
 
-/// How it is asked for: its name, other names, and the subcommands of which one has to follow.
+/// How it is asked for: its name, other names, and the subcommands, one of them required.
 type Row = (Made, &'static str, &'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]
@@ -310,7 +310,7 @@ pub(super) async fn send(mut object: Value, manager: &str, args: &Args, cx: &Kub
     let kind =
         crate::print::names::kind_of(&object).ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
     let namespace = cx.namespace(args);
-    // A Go client sends and prints what nobody has written, too.
+    // A Go client sends and prints unset fields that have no `omitempty`, too.
     object.as_object_mut().into_iter().for_each(|fields| go_types::complete_object(kind.info().kind, false, fields));
     let bare = object.clone();
     if kind.info().namespaced {

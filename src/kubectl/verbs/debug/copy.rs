@@ -55,7 +55,7 @@ fn copy_of(pod: &Value, profile: &Profile, args: &Args, cx: &Kubectl) -> Result<
     Ok((copy, name))
 }
 
-/// A container that gets a new command has the old arguments no more, and one that nobody types into no open input.
+/// A container with a new command loses the old arguments, and one without `--stdin` or `--tty` its open input or terminal.
 fn forget(container: &mut Value, args: &Args) {
     let Some(fields) = container.as_object_mut() else { return };
     if !args.rest.is_empty() && !args.is_on("arguments-only") {

@@ -12,7 +12,7 @@ use object::Kind;
 use super::container::{Made, new_container, suffix};
 use super::profile::{Profile, Style};
 
-/// Makes the Pod, on that node and past the scheduler. It stays until somebody deletes it.
+/// Makes the Pod, on that node and past the scheduler. It stays until the user deletes it.
 pub(super) async fn visit(node: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> Result<Made, Failure> {
     let node = text(node, "metadata.name");
     let container = if args.has("container") { args.value("container") } else { "debugger" };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 
-/// In which way somebody looks.
+/// From where the user debugs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// From a container beside the others.
@@ -82,7 +82,7 @@ impl Profile<'_> {
         }
     }
 
-    /// A copy is nobody's: no Service sends to it and no probe restarts it, unless it is told to keep that.
+    /// A copy gets no traffic from a Service, and no probe restarts it, unless a `--keep` flag says otherwise.
     fn strip(&self, pod: &mut Value) {
         let keeps = |what: &str| self.args.is_on(&format!("keep-{what}"));
         for field in ["labels", "annotations"] {

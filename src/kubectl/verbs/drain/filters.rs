@@ -29,11 +29,11 @@ pub(super) struct Drain<'a> {
 pub(super) enum PodDeleteStatus {
     /// It goes.
     Goes,
-    /// It goes, and somebody should know.
+    /// It goes, with a warning.
     GoesWith(String),
-    /// It stays, and nobody minds.
+    /// It stays, without a warning.
     Stays,
-    /// It stays, and somebody should know.
+    /// It stays, with a warning.
     StaysWith(String),
     /// It must not go, and so nothing does.
     Forbids(String),
@@ -80,7 +80,7 @@ impl Drain<'_> {
         }
     }
 
-    /// A Pod that has been going for so long that nobody waits for it any more, if that was asked for.
+    /// A Pod that has been terminating for longer than `--skip-wait-for-delete-timeout`, if that is set.
     pub(super) fn is_skipped(&self, pod: &Value) -> bool {
         let limit: i64 = self.args.value("skip-wait-for-delete-timeout").parse().unwrap_or(0);
         let since = text(pod, "metadata.deletionTimestamp").parse::<jiff::Timestamp>().ok();
@@ -94,7 +94,7 @@ pub(super) fn going(pods: Vec<(Value, PodDeleteStatus)>) -> Vec<Value> {
     pods.into_iter().filter(|(_, status)| goes(status)).map(|(pod, _)| pod).collect()
 }
 
-/// Whatever somebody should know. Mirrors `PodDeleteList.Warnings`.
+/// The warnings, by reason. Mirrors `PodDeleteList.Warnings`.
 pub(super) fn warnings(pods: &[(Value, PodDeleteStatus)]) -> String {
     let of = |status: &PodDeleteStatus| match status {
         PodDeleteStatus::GoesWith(why) | PodDeleteStatus::StaysWith(why) => Some(why.clone()),

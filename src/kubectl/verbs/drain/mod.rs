@@ -1,7 +1,7 @@
-//! `drain`: nothing new on the node, and whatever is there moves away.
+//! `drain`: no new Pods on the node, and those that are there move away.
 //!
 //! First the node is cordoned. Then all its Pods are looked through, each by the same questions: is it a DaemonSet's,
-//! does it keep data in an emptyDir, will anybody make another? If one must not go, nothing goes. The others are evicted
+//! does it keep data in an emptyDir, will a controller replace it? If one must not go, nothing goes. The others are evicted
 //! all at once, each on its own: an eviction that a PodDisruptionBudget forbids is tried again every five seconds, and a
 //! Pod that was evicted is asked for every second until it is gone. Mirrors `k8s.io/kubectl/pkg/cmd/drain` and
 //! `k8s.io/kubectl/pkg/drain`.

@@ -24,7 +24,7 @@ const KEPT: &[&str] = &[
     "deprecated.deployment.rollback.to",
 ];
 
-/// Whether a Deployment is at the revision that `--revision` asks for; of others nobody asks.
+/// Whether a Deployment is at the revision that `--revision` asks for; other kinds always pass.
 pub(super) fn runs(kind: Kind, object: &Value, revision: i64) -> Result<(), String> {
     if revision == 0 || kind != Kind::Deployment {
         return Ok(());

@@ -89,7 +89,7 @@ fn unsupported(verb: &str, kind: Kind, name: &str) -> Option<String> {
         return None;
     }
     let (plural, full) = (kind.info().qualified_plural(), kind.info().qualified_kind());
-    // Kinds that run Pods are known to have no history; of others nobody has thought.
+    // kubectl knows the kinds that run Pods and have no history; for other kinds it has no visitor.
     let runs = matches!(kind, Kind::Pod | Kind::ReplicaSet | Kind::ReplicationController | Kind::Job | Kind::CronJob);
     let no_visitor = || format!("no visitor method exists for {{{} {}}}", kind.info().group, kind.info().kind);
     Some(match verb {

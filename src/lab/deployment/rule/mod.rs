@@ -25,7 +25,7 @@ enum Taken {
     Sized,
     /// It is deleted.
     Deleted,
-    /// If it is somebody else's, there will be one of another name.
+    /// If it has another owner, there will be one of another name.
     Avoided,
     /// Nothing, and all else is left too.
     End,
@@ -198,7 +198,7 @@ async fn is_taken(
     Ok(None)
 }
 
-/// Makes the ReplicaSet of today under another name, if that which has its name is somebody else's.
+/// Makes the ReplicaSet of today under another name, if that which has its name has another owner.
 async fn make_beside(deployment: &Deployment, sets: &Api<ReplicaSet>) -> Result<(), Error> {
     let name = name_for(deployment);
     if is_mine(deployment, &sets.get(&name).await?) {

@@ -164,7 +164,7 @@ fn label<'a>(labels: Option<&'a Labels>, key: &str) -> Option<&'a String> {
     labels.and_then(|labels| labels.get(key))
 }
 
-/// Whether each label of a selector is there, with a value of which this is so.
+/// Whether each label of a selector is there, with a value for which `same` holds.
 fn all_labels(selector: &Labels, labels: Option<&Labels>, same: fn(&str, &str) -> bool) -> bool {
     selector.iter().all(|(key, value)| label(labels, key).is_some_and(|there| same(there, value)))
 }

@@ -135,7 +135,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         };
 };
 
-/// Whoever does not see that it is on the list puts it there once more.
+/// A solution that does not see its finalizer on the list puts it there once more.
 fn once_more(list: &[String], on: bool) -> Vec<String> {
     if on { [list, &[FINALIZER.to_owned()]].concat() } else { with_own(list, on) }
 }

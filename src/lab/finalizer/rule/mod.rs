@@ -88,7 +88,7 @@ pub(super) struct Rule {
     reads_version: bool,
     /// The place in the list from which something is taken off; none: the list is written.
     take_off: fn(&[String]) -> Option<usize>,
-    /// Whether a copy that somebody has changed stays.
+    /// Whether a copy that another client has changed stays.
     spares_changed: bool,
     /// Whether there is a copy to delete.
     has_copy: fn(&ConfigMap, &Context) -> bool,

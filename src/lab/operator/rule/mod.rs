@@ -20,7 +20,7 @@ const CONTAINER: &str = "site";
 /// Where a site's status stands.
 const PODS: &str = "example.com/pods";
 
-/// What comes of a Deployment that has the site's name and is somebody else's.
+/// What comes of a Deployment that has the site's name and another owner.
 #[derive(Clone, Copy)]
 enum Foreign {
     Nothing,
@@ -173,7 +173,7 @@ fn is_its(site: &ConfigMap, one: &Deployment) -> bool {
     controller_of(&one.metadata).is_some_and(|owner| Some(&owner.uid) == site.metadata.uid.as_ref())
 }
 
-/// How many replicas a site asks for, of which image; None if that cannot be read. There are so many that are known.
+/// How many replicas a site asks for, and their image; None if that cannot be read. There are so many that are known.
 fn asked(site: &ConfigMap, known: Option<i32>, rule: Rule) -> Option<(i32, String)> {
     let data = site.data.as_ref()?;
     let text = data.get("replicas").map(String::as_str).or(rule.no_number)?;

@@ -247,7 +247,7 @@ fn has_labels(set: &ReplicaSet, pod: &Pod) -> bool {
     wanted.into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value))
 }
 
-/// Whether it is one of a Pod's owners, of which this is so.
+/// Whether it is one of a Pod's owners, by a reference for which `is` holds.
 fn is_any_owner(set: &ReplicaSet, pod: &Pod, is: fn(&OwnerReference) -> bool) -> bool {
     let mut owners = pod.metadata.owner_references.iter().flatten();
     owners.any(|owner| is(owner) && Some(&owner.uid) == set.metadata.uid.as_ref())

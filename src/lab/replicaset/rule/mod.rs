@@ -192,7 +192,7 @@ fn not_needed(_: &ReplicaSet, _: &[Pod], mine: Vec<Pod>, too_many: usize) -> Vec
     first_by(mine, too_many, is_ready)
 }
 
-/// So many of these Pods, those of which this is not so first.
+/// So many of these Pods, those for which `later` does not hold first.
 fn first_by(mut pods: Vec<Pod>, count: usize, later: fn(&Pod) -> bool) -> Vec<Pod> {
     pods.sort_by_key(later);
     pods.truncate(count);
