@@ -12,7 +12,7 @@ pub const GREETINGS: &str = "/apis/example.com/v1/namespaces/default/greetings";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Python with what `KUBESTEP_PYTHON` names.
-fn python() -> Command {
+pub fn python() -> Command {
     let mut python = Command::new("python3");
     if let Some(folder) = std::env::var_os("KUBESTEP_PYTHON") {
         python.env("PYTHONPATH", folder);

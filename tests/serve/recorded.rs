@@ -1,22 +1,30 @@
-//! Sessions of a real kubectl and a real Helm at a real cluster of this version, had anew at this one: they print the same.
+//! Sessions of a real kubectl, a real Helm and the Python client at a real cluster of this version, repeated at this one: they print
+//! the same.
 //!
 //! `recorded/` has what was typed, and what was printed as masked lines, sorted, for of objects of the same second the order is not
 //! kept. It is a part of each session: a line without `lines` only changes something, and where another part is needed it is left out.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::Command;
 
 use regex::Regex;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::helm::helm;
 use crate::kubectl::kubectl_of_our_version;
+use crate::operator::{has_kopf, python};
 use crate::program::{Served, folder};
 
 const FILES: &str = include_str!("recorded/files.json");
 const KUBECTL: &str = include_str!("recorded/kubectl.jsonl");
 const HELM: &str = include_str!("recorded/helm.jsonl");
+const PYTHON: &str = include_str!("recorded/python.jsonl");
+/// What stands before each line in Python.
+const IMPORTS: &str = "from kubernetes import client, config, watch, dynamic, utils; config.load_kube_config()
+v, a = client.CoreV1Api(), client.AppsV1Api()
+x, c = client.ApiextensionsV1Api(), client.CustomObjectsApi()
+";
 const SCENARIO: &str = include_str!("recorded/scenario.yaml");
 
 /// What is different each time.
@@ -49,18 +57,33 @@ struct Typed {
 #[test]
 fn a_recorded_session_with_kubectl_prints_the_same() {
     if let Some(program) = kubectl_of_our_version() {
-        prints_the_same(program, KUBECTL);
+        prints_the_same(&|| Command::new(&program), KUBECTL);
     }
 }
 
 #[test]
 fn a_recorded_session_with_helm_prints_the_same() {
     if let Some(program) = helm() {
-        prints_the_same(program, HELM);
+        prints_the_same(&|| Command::new(&program), HELM);
     }
 }
 
-fn prints_the_same(program: PathBuf, session: &str) {
+#[test]
+fn a_recorded_session_in_python_prints_the_same() {
+    if has_kopf() {
+        let programs: Vec<String> = PYTHON.lines().map(with_imports).collect();
+        prints_the_same(&python, &programs.join("\n"));
+    }
+}
+
+/// A line whose code is a whole program.
+fn with_imports(line: &str) -> String {
+    let mut line: Value = serde_json::from_str(line).expect("it is a line");
+    line["argv"] = json!(["-c", format!("{IMPORTS}{}", line["argv"][0].as_str().expect("it is code"))]);
+    line.to_string()
+}
+
+fn prints_the_same(program: &dyn Fn() -> Command, session: &str) {
     let folder = folder();
     let files: BTreeMap<String, String> = serde_json::from_str(FILES).expect("they are texts");
     for (name, text) in
@@ -79,7 +102,7 @@ fn prints_the_same(program: PathBuf, session: &str) {
     let mut wrong = Vec::new();
     for line in session.lines() {
         let Typed { argv, exit, lines } = serde_json::from_str(line).expect("it is a line");
-        let mut command = Command::new(&program);
+        let mut command = program();
         command.args(&argv).env("KUBECONFIG", served.kubeconfig()).env("HOME", &served.folder);
         let out = command.current_dir(served.folder.join("files")).output().expect("the program can be started");
         let errors = String::from_utf8_lossy(&out.stderr);
