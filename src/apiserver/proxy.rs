@@ -1,7 +1,8 @@
 //! `proxy` of Pods, Services and nodes: to which server a request goes on. Mirrors `ResourceLocation` of
 //! `pkg/registry/core/pod`, `service` and `node`.
 //!
-//! Left out: what a kubelet serves; of a Service's endpoints a real server takes one at random, here it is the first that is ready.
+//! A node without a port is its kubelet. Left out: of a Service's endpoints a real server takes one at random, here it is the first
+//! that is ready.
 
 use std::net::Ipv4Addr;
 
@@ -14,6 +15,7 @@ use object::{Accessor, Kind, Object, Pod, Status};
 use wire::{Body, Response};
 
 use super::availability::{active, service_of};
+use super::subresources::{KUBELET_PORT, kubelet_at};
 use super::{ApiServer, Handling, Outcome};
 
 /// `[SCHEME:]NAME[:PORT]`, as a path names the other end.
@@ -52,6 +54,10 @@ impl ApiServer {
                 let slices = Reader::list(&self.store, Kind::EndpointSlice, &request.namespace);
                 of_service(&service, &slices, &target)?
             }
+            Object::Node(node) if is_kubelet(&target) => {
+                let (node, kubelet) = (target.name.to_owned(), kubelet_at(&node)?);
+                return Ok((200, Response::PassedOn { node, kubelet, container: String::new() }));
+            }
             Object::Node(node) => of_node(&node, &target)?,
             _ => return Err(Status::not_served()),
         };
@@ -78,13 +84,12 @@ fn of_node(node: &Node, target: &Target) -> Result<(Ipv4Addr, u16), Status> {
     let status = node.status.as_ref();
     let mut addresses = status.into_iter().flat_map(|status| status.addresses.iter().flatten());
     let address = addresses.find(|address| address.type_ == "InternalIP").map(|address| address.address.as_str());
-    let address = proxyable(address.unwrap_or_default())?;
-    if target.port.is_empty() {
-        return Err(Status::bad_request(
-            "what a kubelet serves is left out here; kubectl logs, exec and top have their own way",
-        ));
-    }
-    Ok((address, port(target.port, 0)?))
+    Ok((proxyable(address.unwrap_or_default())?, port(target.port, 0)?))
+}
+
+/// Whether a node's kubelet is meant, which speaks TLS. Mirrors `ResourceLocation` of `pkg/registry/core/node`.
+fn is_kubelet(target: &Target) -> bool {
+    target.port.is_empty() || target.tls && target.port == KUBELET_PORT.to_string()
 }
 
 /// The number of a port, or the one that is meant where none is named.

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Node;
+
 use object::pod::assigned_node;
 use object::pod::status::PodCondition;
 use object::{Accessor, Kind, Object, Pod, Status};
@@ -12,6 +14,9 @@ use super::pipeline::decoding::place_in_namespace;
 use super::pipeline::preconditions::wrong_meta;
 use super::{ApiServer, Handling, Outcome, admission};
 use rest::body::binding_of;
+
+/// Where a kubelet listens that does not say so. Mirrors `ports.KubeletPort`.
+pub(super) const KUBELET_PORT: i32 = 10250;
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.
@@ -106,14 +111,18 @@ impl ApiServer {
         let Object::Node(host) = self.stored(Kind::Node, "", node)? else {
             return Err(Status::not_found(Kind::Node, node));
         };
-        let status = host.status.clone().unwrap_or_default();
-        let internal = status.addresses.into_iter().flatten().find(|address| address.type_ == "InternalIP");
-        let address = internal.ok_or_else(|| Status::internal("no preferred addresses found; known addresses: []"))?;
-        let port =
-            status.daemon_endpoints.and_then(|ports| ports.kubelet_endpoint).map_or(10250, |endpoint| endpoint.port);
-        let kubelet = format!("{}:{port}", address.address);
-        Ok(Some(Response::PassedOn { node: node.to_owned(), kubelet, container }))
+        Ok(Some(Response::PassedOn { node: node.to_owned(), kubelet: kubelet_at(&host)?, container }))
     }
+}
+
+/// Where a node's kubelet listens: `172.18.0.10:10250`. Mirrors `ConnectionInfoGetter`.
+pub(super) fn kubelet_at(node: &Node) -> Result<String, Status> {
+    let status = node.status.as_ref();
+    let mut addresses = status.into_iter().flat_map(|status| status.addresses.iter().flatten());
+    let internal = addresses.find(|address| address.type_ == "InternalIP");
+    let address = internal.ok_or_else(|| Status::internal("no preferred addresses found; known addresses: []"))?;
+    let endpoint = status.and_then(|status| status.daemon_endpoints.as_ref()?.kubelet_endpoint.as_ref());
+    Ok(format!("{}:{}", address.address, endpoint.map_or(KUBELET_PORT, |endpoint| endpoint.port)))
 }
 
 /// The container that a request names, or the only one beside init containers. Mirrors `validateContainer`.

@@ -8,6 +8,7 @@ use client::Client;
 use engine::{ActorId, Message, RpcError};
 use kubectl::nodes::{Ask, Log, Nodes, Ran, Shell, Soon, Told, Unreachable};
 use kubelet::cri::{CriResponse, Interrupt};
+use kubelet::pages::{Get, Page};
 use kubelet::runtime::state::Journal;
 use kubelet::runtime::terminal::CTRL_D;
 use kubelet::server;
@@ -38,6 +39,9 @@ impl Nodes for Machines {
             let runs_command = matches!(ask, Ask::Exec { .. } | Ask::Shell { .. });
             let answer = hub.rpc(kubelet, message(ask)).await;
             let reply: Rc<dyn Any> = answer.map_err(|error| if runs_command { with_programs(error) } else { error })?;
+            if let Some(Page { code, content_type, body }) = reply.downcast_ref::<Page>().cloned() {
+                return Ok(Told::Page { code, content_type, body });
+            }
             Ok(reply.downcast_ref().map_or(Told::Attached, told))
         })
     }
@@ -101,6 +105,7 @@ fn message(ask: Ask) -> Rc<dyn Message> {
         Ask::EndOfInput { stream } => Rc::new(server::Typed { stream, text: CTRL_D.to_owned() }),
         Ask::PortForward { pod } => Rc::new(server::PortForward { pod }),
         Ask::Forwarded { sandbox, port, data } => Rc::new(server::Forwarded { sandbox, port, data }),
+        Ask::Get { path } => Rc::new(Get { path }),
     }
 }
 

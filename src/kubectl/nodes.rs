@@ -130,6 +130,11 @@ pub enum Ask {
         /// What is sent.
         data: String,
     },
+    /// Read a page of the kubelet's own: `/healthz`.
+    Get {
+        /// Its path.
+        path: String,
+    },
 }
 
 /// What a kubelet says to that.
@@ -143,6 +148,15 @@ pub enum Told {
     Sandbox(Text),
     /// To [`Ask::Forwarded`]: what came back; None: the connection was closed.
     Forwarded(Option<String>),
+    /// To [`Ask::Get`].
+    Page {
+        /// The HTTP status code.
+        code: u16,
+        /// The `Content-Type` header.
+        content_type: &'static str,
+        /// The body.
+        body: String,
+    },
     /// To [`Ask::Attach`]: the process reads nothing that is typed.
     Attached,
 }

@@ -1,4 +1,4 @@
-//! A request that goes on through a proxy of the API server, to a Pod, a Service or a node. Mirrors
+//! A request that goes on through a proxy of the API server, to a Pod, a Service, a node or its kubelet. Mirrors
 //! `k8s.io/apimachinery/pkg/util/proxy`.
 //!
 //! Left out: connections that change their protocol; links in pages, which a real proxy makes its own; TLS: no server in the cluster
@@ -13,7 +13,7 @@ use rest::exchange::{RawAnswer, RawRequest};
 use rest::{Encoding, HttpAnswer};
 use wire::Response;
 
-use crate::nodes::Nodes;
+use crate::nodes::{Ask, Nodes, Told};
 
 /// The headers of an answer that go back to the client.
 const KEPT: &[&str] = &["Content-Type", "Location", "Server"];
@@ -28,7 +28,6 @@ pub async fn fetch(
     target: &str,
     raw: &RawRequest<'_>,
 ) -> RawAnswer {
-    let Response::Proxied { address, port, tls } = through else { return unreachable_at("there is no server") };
     if !target.starts_with('/') {
         let (path, query) = raw.target.split_at(raw.target.find('?').unwrap_or(raw.target.len()));
         let body = format!("<a href=\"{path}/{query}\">Moved Permanently</a>.\n\n");
@@ -36,6 +35,10 @@ pub async fn fetch(
             vec![("Content-Type", "text/html; charset=utf-8".to_owned()), ("Location", format!("{path}/{query}"))];
         return RawAnswer { code: 301, headers, body };
     }
+    if let Response::PassedOn { node, kubelet, .. } = through {
+        return of_kubelet(nodes, client, node, kubelet, target).await;
+    }
+    let Response::Proxied { address, port, tls } = through else { return unreachable_at("there is no server") };
     if *tls {
         return match nodes.dial(client, *address, *port, String::new()).await {
             Err(why) => unreachable_at(&why),
@@ -47,6 +50,22 @@ pub async fn fetch(
         Err(why) => unreachable_at(&why),
         Ok(None) => unreachable_at("EOF"),
         Ok(Some(said)) => parse(&said).unwrap_or_else(|| unreachable_at("malformed HTTP response")),
+    }
+}
+
+/// A page of a kubelet's own.
+async fn of_kubelet(nodes: &dyn Nodes, client: &Client, node: &str, kubelet: &str, target: &str) -> RawAnswer {
+    let path = target.split('?').next().unwrap_or_default().to_owned();
+    let asked = match nodes.kubelet(node) {
+        Err(why) => return unreachable_at(&format!("dial tcp {kubelet}: connect: {why}")),
+        Ok(kubelet) => nodes.ask(client, kubelet, Ask::Get { path }).await,
+    };
+    match asked {
+        Ok(Told::Page { code, content_type, body }) => {
+            RawAnswer { code, headers: vec![("Content-Type", content_type.to_owned())], body }
+        }
+        Ok(_) => unreachable_at("EOF"),
+        Err(why) => unreachable_at(&why.message),
     }
 }
 

@@ -105,6 +105,7 @@ mod teardown;
 
 pub mod agent;
 pub mod node_status;
+pub mod pages;
 pub mod server;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The kubelet's own server, at port 10250: `kubectl exec`, `attach` and `port-forward` end here.
+//! The kubelet's own server, at port 10250: `kubectl exec`, `attach` and `port-forward` end here, and requests for its [pages](crate::pages).
 //!
 //! Mirrors `pkg/kubelet/server` and `GetExec`, `GetAttach` and `GetPortForward` of `pkg/kubelet/kubelet_pods.go`. A
 //! container is looked for among those that the runtime says are running, even if the Pod's status still says otherwise.
@@ -12,6 +12,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::cri::{self, ContainerState, CriRequest, CriResponse, Interrupt, StreamEnded};
+use crate::pages::Get;
 use crate::shared::Shared;
 use engine::{ActorId, CallId, Message, RpcError, RpcResult};
 use object::text::Text;
@@ -189,6 +190,8 @@ impl Shared {
         } else if let Some(Forwarded { sandbox: id, port, data }) = message.downcast_ref::<Forwarded>().cloned() {
             let forward = CriRequest::PortForward { id: id.clone(), port, data };
             self.answer(call, from, "forwarded", id, async move { me.cri(forward).await });
+        } else if let Some(Get { path }) = message.downcast_ref::<Get>() {
+            self.hub.reply(self.actor, from, call, "get", Ok(Rc::new(self.page(path))));
         } else {
             return false;
         }

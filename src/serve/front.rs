@@ -181,10 +181,10 @@ impl Front {
                 "requests for another host, or from another site's page, are refused",
             )));
         }
-        let target = request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned();
-        let (user, target) = match comes(&self.users, &target) {
+        let sent = request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned();
+        let (user, target) = match comes(&self.users, &sent) {
             // In TLS a certificate says who comes, or a token, and else the client is anonymous.
-            _ if self.tls.is_some() => (shown, target.clone()),
+            _ if self.tls.is_some() => (shown, sent.clone()),
             Comes::As(identity, path) => (Some(identity.clone()), path.to_owned()),
             Comes::Unknown("/") => return self.page().await,
             Comes::Unknown(path) if request.headers().contains_key(header::AUTHORIZATION) => (None, path.to_owned()),
@@ -204,13 +204,21 @@ impl Front {
             // It has left, or sends too slowly.
             Ok(Err(_)) | Err(_) => return Err(Cut),
         };
+        let path = target.clone();
         let arrival = Arrival { user, method, target, headers, body: Vec::from(body).into() };
         let (ticket, (outlet, mut inlet)) = (self.tickets.fetch_add(1, Ordering::Relaxed), outlet());
         self.tell(Incoming::Request(ticket, Box::new(arrival), outlet));
         let mut guard = Guard { front: self.clone(), ticket, is_over: false };
         match inlet.next().await {
-            Some(Sent::Answer(answer)) => {
+            Some(Sent::Answer(mut answer)) => {
                 guard.is_over = true;
+                // A client that is sent elsewhere stays the same user.
+                let secret = sent.strip_suffix(&*path).unwrap_or_default();
+                for (_, place) in
+                    answer.headers.iter_mut().filter(|(name, place)| *name == "Location" && place.starts_with('/'))
+                {
+                    place.insert_str(0, secret);
+                }
                 Ok(said(&answer))
             }
             Some(Sent::Begins(media_type)) => {

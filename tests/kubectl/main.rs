@@ -27,6 +27,7 @@ mod logs;
 mod of_1_36;
 mod policies;
 mod port_forward;
+mod proxied;
 mod quota;
 mod recordings;
 mod resize;

@@ -209,6 +209,13 @@ fn kubectl_forwards_ports_attaches_copies_and_debugs() {
         client.served.type_line(&format!("kubectl get --raw /api/v1/namespaces/default/{path}"));
         client.served.prints("answers GET /");
     }
+    // A client goes where it is sent.
+    let page = client.prints("get --raw /api/v1/namespaces/default/services/web/proxy");
+    assert!(page.contains("answers GET /"), "{page}");
+    let node = client.prints("get pod web -o jsonpath={.spec.nodeName}");
+    assert_eq!(client.prints(&format!("get --raw /api/v1/nodes/{node}/proxy/healthz")), "ok");
+    let pods = client.prints(&format!("get --raw /api/v1/nodes/{node}/proxy/pods"));
+    assert!(pods.contains("\"kind\":\"PodList\"") && pods.contains("\"name\":\"web\""), "{pods}");
     let missing = ask(&client.served, "GET", "/api/v1/namespaces/default/services/web:81/proxy/", "");
     assert!(missing.code == 503 && missing.body.contains("no service port 81 found for service"), "{missing:?}");
 

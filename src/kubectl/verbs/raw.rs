@@ -53,13 +53,7 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
     }
     let answer = cx.ask(call.request.clone()).await?;
     cx.warn(&answer.warnings);
-    if let Ok(Response::PassedOn { .. }) = answer.result {
-        if call.is_connection() {
-            return Err(rest::upgrade_required().into());
-        }
-        return Err(Failure::text("what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"));
-    }
-    if let (Ok(through @ Response::Proxied { .. }), Body::Proxy { target: behind }) =
+    if let (Ok(through @ (Response::Proxied { .. } | Response::PassedOn { .. })), Body::Proxy { target: behind }) =
         (&answer.result, &call.request.body)
     {
         let raw = RawRequest { method, target, headers: &[], body: body.as_bytes() };
@@ -70,6 +64,12 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
             301 => Box::pin(send(method, answer.header("Location"), body, cx)).await,
             code => Err(refused(code, &answer.body).into()),
         };
+    }
+    if let Ok(Response::PassedOn { .. }) = answer.result {
+        if call.is_connection() {
+            return Err(rest::upgrade_required().into());
+        }
+        return Err(Failure::text("what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"));
     }
     let told = rest::respond(&call, &answer, View { now: cx.now(), known: &known }).body;
     if let Ok(Response::Page { .. }) = answer.result {
