@@ -15,9 +15,10 @@ use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::{int, list, text, text_or_none};
 use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
 use object::certificates::{APPROVED, DENIED, FAILED, LEGACY, certificate, conditions};
+use object::selector::names::check_subdomain;
 use object::time::Instant;
 use object::validation::field::{Json, Path, Problems};
-use object::validation::names::prefixed_path;
+use object::validation::names::check_dns_label;
 use object::x509::{CERTIFICATE, Request, pem};
 
 /// What the server knows of CertificateSigningRequests.
@@ -59,6 +60,9 @@ pub const ROW: Row<CertificateSigningRequest> = Row {
 
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
+/// The longest domain of a signer: a subdomain; behind it and a slash, a label, a dot and a subdomain may stand.
+const DOMAIN_LEN_MAX: usize = 253;
+const SIGNER_LEN_MAX: usize = DOMAIN_LEN_MAX + 1 + 63 + 1 + 253;
 /// The shortest time that a client may ask for: ten minutes.
 const SECONDS_MIN: i32 = 600;
 #[rustfmt::skip]
@@ -93,7 +97,7 @@ fn validate(problems: &mut Problems, request: &CertificateSigningRequest) {
     let signer = SPEC.child("signerName");
     match spec.signer_name.as_str() {
         LEGACY => problems.invalid(&signer, LEGACY, "the legacy signerName is not allowed via this API version"),
-        name => prefixed_path(problems, &signer, name),
+        name => signer_name(problems, &signer, name),
     }
     if let Some(seconds) = spec.expiration_seconds.filter(|seconds| *seconds < SECONDS_MIN) {
         problems.invalid(
@@ -101,6 +105,36 @@ fn validate(problems: &mut Problems, request: &CertificateSigningRequest) {
             seconds,
             "may not specify a duration less than 600 seconds (10 minutes)",
         );
+    }
+}
+
+/// A domain and a path, of which each part may be the name of an object. Mirrors `ValidateSignerName`.
+fn signer_name(problems: &mut Problems, path: &Path, name: &str) {
+    let (domain, rest) = match name.split_once('/') {
+        _ if name.is_empty() => return problems.required(path, ""),
+        Some((domain, rest)) if !rest.contains('/') => (domain, rest),
+        _ => {
+            const WHY: &str = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+            return problems.invalid(path, name, WHY);
+        }
+    };
+    if domain.len() > DOMAIN_LEN_MAX {
+        problems.too_long(path, DOMAIN_LEN_MAX);
+    }
+    // Of several parts that are wrong, the first is told of.
+    let first_wrong = |problems: &mut Problems, text: &str, check: fn(&str) -> Vec<String>| {
+        let wrong = text.split('.').map(|part| (part, check(part))).find(|(_, wrong)| !wrong.is_empty());
+        for (part, why) in wrong.into_iter().flat_map(|(part, wrong)| wrong.into_iter().map(move |why| (part, why))) {
+            problems.invalid(path, text, &format!("validating label {part:?}: {why}"));
+        }
+    };
+    first_wrong(problems, domain, check_dns_label);
+    if !domain.contains('.') {
+        problems.invalid(path, domain, "should be a domain with at least two segments separated by dots");
+    }
+    first_wrong(problems, rest, check_subdomain);
+    if name.len() > SIGNER_LEN_MAX {
+        problems.too_long(path, SIGNER_LEN_MAX);
     }
 }
 

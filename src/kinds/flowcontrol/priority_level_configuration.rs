@@ -1,7 +1,7 @@
 //! PriorityLevelConfigurations: how many requests of a level go at once. Mirrors `pkg/apis/flowcontrol`.
 
 use k8s_openapi::api::flowcontrol::v1::{
-    LimitedPriorityLevelConfiguration, PriorityLevelConfiguration, PriorityLevelConfigurationSpec,
+    LimitResponse, LimitedPriorityLevelConfiguration, PriorityLevelConfiguration, PriorityLevelConfigurationSpec,
     PriorityLevelConfigurationStatus, QueuingConfiguration,
 };
 use serde_json::Value;
@@ -61,6 +61,10 @@ const SHARES: i32 = 30;
 const QUEUES: i32 = 64;
 const HAND_SIZE: i32 = 8;
 const QUEUE_LENGTH: i32 = 50;
+/// The most queues of a level.
+const QUEUES_MAX: i32 = 10_000_000;
+/// The bits of the hash from which a hand of queues is dealt.
+const HASH_BITS: u32 = 60;
 
 fn defaults(level: &mut PriorityLevelConfiguration) {
     let spec = level.spec.get_or_insert_default();
@@ -82,6 +86,10 @@ fn defaults(level: &mut PriorityLevelConfiguration) {
 fn validate(problems: &mut Problems, level: &PriorityLevelConfiguration) {
     let default = PriorityLevelConfigurationSpec::default();
     let spec = level.spec.as_ref().unwrap_or(&default);
+    if (level.metadata.name.as_deref() == Some("exempt")) != (spec.type_ == "Exempt") {
+        const WHY: &str = "type must be 'Exempt' if and only if name is 'exempt'";
+        problems.invalid(&SPEC.child("type"), spec.type_.as_str(), WHY);
+    }
     let path = SPEC.child("limited");
     match (spec.type_.as_str(), &spec.limited) {
         ("Exempt", None) | ("Limited", Some(_)) => {}
@@ -95,7 +103,10 @@ fn validate(problems: &mut Problems, level: &PriorityLevelConfiguration) {
     if let Some(exempt) = &spec.exempt {
         let path = SPEC.child("exempt");
         match spec.type_.as_str() {
-            "Exempt" => shares(problems, &path, exempt.nominal_concurrency_shares),
+            "Exempt" => {
+                shares(problems, &path, exempt.nominal_concurrency_shares);
+                lendable(problems, &path, exempt.lendable_percent);
+            }
             _ => problems.forbidden(&path, "must be nil if the type is Limited"),
         }
     }
@@ -103,8 +114,14 @@ fn validate(problems: &mut Problems, level: &PriorityLevelConfiguration) {
 
 fn validate_limited(problems: &mut Problems, path: &Path, limited: &LimitedPriorityLevelConfiguration) {
     shares(problems, path, limited.nominal_concurrency_shares);
-    let path = path.child("limitResponse");
-    let response = limited.limit_response.as_ref();
+    validate_response(problems, &path.child("limitResponse"), limited.limit_response.as_ref());
+    lendable(problems, path, limited.lendable_percent);
+    if let Some(percent) = limited.borrowing_limit_percent.filter(|percent| *percent < 0) {
+        problems.invalid(&path.child("borrowingLimitPercent"), percent, "if specified, must be a non-negative integer");
+    }
+}
+
+fn validate_response(problems: &mut Problems, path: &Path, response: Option<&LimitResponse>) {
     let type_ = response.map_or("", |response| response.type_.as_str());
     let at = path.child("queuing");
     match (type_, response.and_then(|response| response.queuing.as_ref())) {
@@ -125,11 +142,38 @@ fn validate_queuing(problems: &mut Problems, path: &Path, queuing: &QueuingConfi
             problems.invalid(&path.child(field), number, "must be positive");
         }
     }
+    let (queues, hand) = (queuing.queues.unwrap_or(0), queuing.hand_size.unwrap_or(0));
+    if queues > QUEUES_MAX {
+        problems.invalid(&path.child("queues"), queues, &format!("must not be greater than {QUEUES_MAX}"));
+    }
+    let path = path.child("handSize");
+    if hand <= 0 {
+        return;
+    }
+    if hand > queues {
+        problems.invalid(&path, hand, &format!("should not be greater than queues ({queues})"));
+    } else if entropy_bits(queues, hand) > HASH_BITS {
+        let why = format!(
+            "required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {HASH_BITS}"
+        );
+        problems.invalid(&path, hand, &why);
+    }
+}
+
+/// How many bits of a hash a hand of this size may take, at most. Mirrors `RequiredEntropyBits`.
+fn entropy_bits(queues: i32, hand: i32) -> u32 {
+    (f64::from(queues).log2() * f64::from(hand)).ceil() as u32
 }
 
 fn shares(problems: &mut Problems, path: &Path, shares: Option<i32>) {
     if let Some(shares) = shares.filter(|shares| *shares < 0) {
         problems.invalid(&path.child("nominalConcurrencyShares"), shares, "must be a non-negative integer");
+    }
+}
+
+fn lendable(problems: &mut Problems, path: &Path, percent: Option<i32>) {
+    if let Some(percent) = percent.filter(|percent| !(0..=100).contains(percent)) {
+        problems.invalid(&path.child("lendablePercent"), percent, "must be between 0 and 100, inclusive");
     }
 }
 

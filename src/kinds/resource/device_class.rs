@@ -18,5 +18,13 @@ pub const ROW: Row<DeviceClass> = Row {
 };
 
 fn validate(problems: &mut Problems, class: &DeviceClass) {
-    devices::validate_selectors(problems, &Path::new("spec"), class.spec.selectors.as_deref());
+    let spec = Path::new("spec");
+    devices::validate_selectors(problems, &spec, class.spec.selectors.as_deref());
+    let list = spec.child("config");
+    let configurations = class.spec.config.as_deref().unwrap_or_default();
+    if devices::is_short(problems, &list, configurations, devices::REQUESTS_MAX) {
+        for (i, configuration) in configurations.iter().enumerate() {
+            devices::validate_configuration(problems, &list.index(i), configuration.opaque.as_ref());
+        }
+    }
 }

@@ -39,6 +39,8 @@ pub const ROW: Row<ResourceClaim> = Row {
 
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
+/// The most that may share a claim.
+const RESERVED_MAX: usize = 256;
 
 fn validate(problems: &mut Problems, claim: &ResourceClaim) {
     devices::validate_claim(problems, &SPEC, claim.spec.devices.as_ref());
@@ -51,6 +53,20 @@ fn validate_update(problems: &mut Problems, new: &ResourceClaim, old: &ResourceC
 /// Only what was allocated can be reserved.
 fn validate_status(problems: &mut Problems, new: &ResourceClaim, _: &ResourceClaim) {
     let Some(status) = &new.status else { return };
+    let list = STATUS.child("reservedFor");
+    let those = status.reserved_for.as_deref().unwrap_or_default();
+    if !devices::is_short(problems, &list, those, RESERVED_MAX) {
+        return;
+    }
+    for (i, it) in those.iter().enumerate() {
+        let path = list.index(i);
+        for (field, text) in [("resource", &it.resource), ("name", &it.name), ("uid", &it.uid)] {
+            if text.is_empty() {
+                problems.required(&path.child(field), "");
+            }
+        }
+    }
+    devices::unique(problems, &list, those.iter().map(|it| it.uid.as_str()));
     if status.allocation.is_none() && status.reserved_for.as_ref().is_some_and(|those| !those.is_empty()) {
         problems.forbidden(&STATUS.child("reservedFor"), "may not be specified when `allocated` is not set");
     }

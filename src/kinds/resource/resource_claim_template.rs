@@ -4,6 +4,7 @@ use k8s_openapi::api::resource::v1::ResourceClaimTemplate;
 
 use crate::resource::devices;
 use crate::row::{Facts, Row, Validation};
+use crate::validation::metadata::{annotations, labels};
 use object::validation::field::{Path, Problems, Shown};
 use object::validation::internal::Internal;
 
@@ -17,6 +18,11 @@ pub const ROW: Row<ResourceClaimTemplate> = Row {
 const SPEC: Path = Path::new("spec");
 
 fn validate(problems: &mut Problems, template: &ResourceClaimTemplate) {
+    if let Some(metadata) = &template.spec.metadata {
+        let path = SPEC.child("metadata");
+        annotations(problems, &path.child("annotations"), metadata.annotations.as_ref());
+        labels(problems, &path.child("labels"), metadata.labels.as_ref());
+    }
     devices::validate_claim(problems, &SPEC.child("spec"), template.spec.spec.devices.as_ref());
 }
 

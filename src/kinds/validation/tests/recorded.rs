@@ -32,6 +32,34 @@ fn claims_of_devices() {
     ] {
         assert_eq!(wrong(Kind::ResourceClaim, claim(requests.clone())), want, "{requests}");
     }
+    const NO_REQUEST: &str = "must be the name of a request in the claim or the name of a request and a subrequest separated by \
+        '/'";
+    let told =
+        |parameters: serde_json::Value| json!({"config": [{"opaque": {"driver": "d", "parameters": parameters}}]});
+    for (put, want) in [
+        (json!({"constraints": [{"requests": ["gpu"], "matchAttribute": "example.com/model"}]}), String::new()),
+        (
+            json!({"constraints": [{"requests": ["other"], "matchAttribute": "example.com/model"}]}),
+            format!("spec.devices.constraints[0].requests[0]: Invalid value: \"other\": {NO_REQUEST}"),
+        ),
+        (
+            json!({"constraints": [{"matchAttribute": "model"}]}),
+            "spec.devices.constraints[0].matchAttribute: Invalid value: \"model\": a fully qualified name must be a domain \
+             and a name separated by a slash"
+                .to_owned(),
+        ),
+        (json!({"config": [{}]}), "spec.devices.config[0].opaque: Required value".to_owned()),
+        (told(json!({"a": 1})), String::new()),
+        (
+            told(json!([1])),
+            "spec.devices.config[0].opaque.parameters: Invalid value: \"<value omitted>\": must be a valid JSON object"
+                .to_owned(),
+        ),
+    ] {
+        let mut claim = claim(json!([{"name": "gpu", "exactly": class()}]));
+        claim["spec"]["devices"].as_object_mut().unwrap().extend(put.as_object().unwrap().clone());
+        assert_eq!(wrong(Kind::ResourceClaim, claim), want, "{put}");
+    }
     let template = |name: &str| {
         json!({"metadata": {"name": "rct", "namespace": "w"},
         "spec": {"spec": {"devices": {"requests": [{"name": name, "exactly": class()}]}}}})
@@ -81,6 +109,16 @@ fn slices_of_devices() {
         (json!({}), ""),
         (json!({"nodeName": null}), PLACE),
         (json!({"pool": none}), "spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero"),
+        (json!({"allNodes": false}), "spec.allNodes: Invalid value: false: must be either unset or set to true"),
+        (json!({"devices": [{"name": "a", "attributes": {"example.com/v": {"version": "1.2.3-rc.1+b"}}}]}), ""),
+        (
+            json!({"devices": [{"name": "a", "attributes": {"v": {"version": "1.2"}}}]}),
+            "spec.devices[0].attributes[v].version: Invalid value: \"1.2\": must be a string compatible with semver.org spec 2.0.0",
+        ),
+        (
+            json!({"devices": [{"name": "a", "capacity": {"/c": {"value": "1"}}}]}),
+            "spec.devices[0].capacity: Invalid value: \"\": the domain must not be empty",
+        ),
     ] {
         assert_eq!(wrong(Kind::ResourceSlice, slice(put.clone())), want, "{put}");
     }
@@ -110,7 +148,18 @@ fn levels_and_flows() {
     let level = |spec: serde_json::Value| json!({"metadata": {"name": "x"}, "spec": spec});
     for (spec, want) in [
         (json!({"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}), ""),
-        (json!({"type": "Exempt"}), ""),
+        (
+            json!({"type": "Exempt"}),
+            "spec.type: Invalid value: \"Exempt\": type must be 'Exempt' if and only if name is 'exempt'",
+        ),
+        (
+            json!({"type": "Limited", "limited": {"lendablePercent": 101, "limitResponse": {"type": "Reject"}}}),
+            "spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive",
+        ),
+        (
+            json!({"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {"queues": 4}}}}),
+            "spec.limited.limitResponse.queuing.handSize: Invalid value: 8: should not be greater than queues (4)",
+        ),
         (
             json!({"type": "Odd", "limited": {"limitResponse": {"type": "Reject"}}}),
             "spec.type: Unsupported value: \"Odd\": supported values: \"Exempt\", \"Limited\"",
@@ -132,6 +181,53 @@ fn levels_and_flows() {
     let want = "spec.distinguisherMethod.type: Unsupported value: {\"Type\":\"ByHair\"}: supported values: \"ByNamespace\", \
         \"ByUser\"";
     assert_eq!(wrong(Kind::FlowSchema, schema), want);
+}
+
+#[test]
+fn rules_of_flows() {
+    let user = || json!([{"kind": "User", "user": {"name": "a"}}]);
+    let all = |put: serde_json::Value| {
+        let mut rule = json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]});
+        rule.as_object_mut().unwrap().extend(put.as_object().unwrap().clone());
+        json!({"subjects": user(), "resourceRules": [rule]})
+    };
+    let url =
+        |url: &str| json!({"subjects": user(), "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": [url]}]});
+    let of = |subject: serde_json::Value| {
+        let mut rule = all(json!({}));
+        rule["subjects"] = json!([subject]);
+        rule
+    };
+    #[rustfmt::skip]
+    let cases = [
+        (all(json!({})), ""),
+        (json!({"resourceRules": all(json!({}))["resourceRules"]}), "subjects: Required value: subjects must contain at least one value"),
+        (json!({"subjects": user()}), ": Required value: at least one of resourceRules and nonResourceRules has to be non-empty"),
+        (of(json!({"kind": "Robot"})), "subjects[0].kind: Unsupported value: \"Robot\": supported values: \"Group\", \"ServiceAccount\", \"User\""),
+        (of(json!({"kind": "User"})), "subjects[0].user: Required value: user is required when subject kind is 'User'"),
+        (of(json!({"kind": "User", "user": {"name": "a"}, "group": {"name": "b"}})),
+            "subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'"),
+        (of(json!({"kind": "ServiceAccount", "serviceAccount": {"name": "*"}})),
+            "subjects[0].serviceAccount.namespace: Required value: must specify namespace for service account"),
+        (all(json!({"verbs": ["fly"]})), "resourceRules[0].verbs: Unsupported value: [\"fly\"]: supported values: \"create\", \"delete\", \
+            \"deletecollection\", \"get\", \"list\", \"patch\", \"proxy\", \"update\", \"watch\""),
+        (all(json!({"apiGroups": ["*", "apps"]})),
+            "resourceRules[0].apiGroups: Invalid value: [\"*\",\"apps\"]: if '*' is present, must not specify other api groups"),
+        (all(json!({"namespaces": null})),
+            "resourceRules[0].namespaces: Required value: resource rules that are not cluster scoped must supply at least one namespace"),
+        (url("/healthz/*"), ""),
+        (url("healthz"), "nonResourceRules[0].nonResourceURLs[0]: Invalid value: \"healthz\": must start with slash"),
+        (url("/a*b"), "nonResourceRules[0].nonResourceURLs[0]: Invalid value: \"/a*b\": wildcard can only do suffix matching"),
+    ];
+    for (rule, want) in cases {
+        let spec = json!({"priorityLevelConfiguration": {"name": "global-default"}, "rules": [rule]});
+        let want = match want.strip_prefix(':') {
+            _ if want.is_empty() => String::new(),
+            Some(rest) => format!("spec.rules[0]:{rest}"),
+            None => format!("spec.rules[0].{want}"),
+        };
+        assert_eq!(wrong(Kind::FlowSchema, json!({"metadata": {"name": "x"}, "spec": spec})), want, "{rule}");
+    }
 }
 
 #[test]
@@ -169,6 +265,14 @@ fn requests_for_certificates() {
     for (put, want) in [
         (json!({}), ""),
         (json!({"signerName": ""}), "spec.signerName: Required value"),
+        (
+            json!({"signerName": "mine"}),
+            "spec.signerName: Invalid value: \"mine\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
+        ),
+        (
+            json!({"signerName": "mine/x"}),
+            "spec.signerName: Invalid value: \"mine\": should be a domain with at least two segments separated by dots",
+        ),
         (json!({"request": "aGVsbG8="}), BLOCK),
         (json!({"signerName": "kubernetes.io/legacy-unknown"}), LEGACY),
     ] {
