@@ -14,7 +14,7 @@ use crate::printers::fields::{at, int, text, time};
 use crate::row::{Facts, Row, Table, Validation};
 use object::Accessor;
 use object::event::Event;
-use object::selector::names::check_label_key;
+use object::selector::names::{check_label_key, check_subdomain};
 use object::validation::field::{Json, Path, Problems};
 use object::validation::internal::Internal;
 use object::validation::names::check_path_segment;
@@ -65,6 +65,8 @@ fn validate(problems: &mut Problems, event: &Event) {
 /// A new Event of `events.k8s.io/v1`.
 fn validate_strictly(problems: &mut Problems, event: &Event) {
     legacy(problems, event, "reportingController");
+    let name = event.metadata.name.as_deref().unwrap_or_default();
+    problems.all_invalid(&Path::new("metadata").child("name"), name, check_subdomain(name));
     series(problems, event.newer().series.as_ref());
     if event.newer().event_time.is_none() {
         problems.required(&Path::new("eventTime"), "");

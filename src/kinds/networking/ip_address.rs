@@ -1,6 +1,6 @@
 //! IPAddresses. Mirrors `ValidateIPAddress` of `pkg/apis/networking/validation`.
 
-use k8s_openapi::api::networking::v1::IPAddress;
+use k8s_openapi::api::networking::v1::{IPAddress, ParentReference};
 
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};
@@ -30,6 +30,9 @@ fn validate(problems: &mut Problems, address: &IPAddress) {
     let spec = Path::new("spec");
     let path = spec.child("parentRef");
     let parent = &address.spec.parent_ref;
+    if *parent == ParentReference::default() {
+        return problems.required(&path, "");
+    }
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     let (group, namespace) = (text(&parent.group), text(&parent.namespace));
     if !group.is_empty() {

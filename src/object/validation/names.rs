@@ -90,6 +90,8 @@ pub fn check_port(number: i32) -> Option<&'static str> {
     (!(1..=65535).contains(&number)).then_some("must be between 1 and 65535, inclusive")
 }
 
+const HTTP_PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
+
 /// A domain, a slash and more. Mirrors `IsDomainPrefixedPath`.
 pub fn prefixed_path(problems: &mut Problems, path: &Path, text: &str) {
     const WHY: &str = "must be a domain-prefixed path (such as \"acme.io/foo\")";
@@ -97,6 +99,10 @@ pub fn prefixed_path(problems: &mut Problems, path: &Path, text: &str) {
         _ if text.is_empty() => problems.required(path, ""),
         Some((domain, rest)) if !domain.is_empty() && !rest.is_empty() => {
             problems.all_invalid(path, domain, check_subdomain(domain));
+            let inner = |c: u8| c.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&c);
+            if !rest.bytes().all(inner) {
+                problems.invalid(path, rest, HTTP_PATH);
+            }
         }
         _ => problems.invalid(path, text, WHY),
     }

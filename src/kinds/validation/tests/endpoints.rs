@@ -80,6 +80,8 @@ fn an_address_belongs_to_somebody_for_good() {
     for part in ["spec.parentRef.group: Invalid value: \"A\"", "\"a/b\": may not contain '/'", "may not contain '%'"] {
         assert!(found.contains(part), "{found}");
     }
+    let alone = json!({"metadata": {"name": "10.96.0.1"}, "spec": {}});
+    assert_eq!(wrong(Kind::IPAddress, alone), "spec.parentRef: Required value");
     assert_eq!(change(Kind::IPAddress, &of("a"), &of("a")), Vec::<String>::new());
     let moved = "spec.parentRef: Invalid value: \
                  {\"Group\":\"\",\"Resource\":\"services\",\"Namespace\":\"default\",\"Name\":\"b\"}: field is immutable";
