@@ -220,7 +220,8 @@ impl Source for Document<'_> {
         match (name, self.json) {
             ("Quantity", _) => self.quantity().map(Wrapped::Text),
             ("Time" | "MicroTime", Json::String(text)) => {
-                text::check_time(text).map_err(Error::Told)?;
+                let check = if name == "Time" { text::check_time } else { text::check_micro_time };
+                check(text).map_err(Error::Told)?;
                 Ok(Wrapped::Text(text.clone()))
             }
             ("Time" | "MicroTime", _) => Err(self.cannot_unmarshal(self.json.type_name(), "string")),

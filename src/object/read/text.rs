@@ -3,18 +3,33 @@
 /// The layout of `time.RFC3339`, cut where Go's parser cuts it.
 const RFC3339: [&str; 12] = ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00"];
 
+/// Six digits of a fraction, which a `MicroTime` has to have.
+const MICROSECONDS: &str = ".000000";
+
 /// Checks a time as `time.Parse(time.RFC3339, …)` does.
 pub fn check_time(text: &str) -> Result<(), String> {
-    let layout = RFC3339.concat();
+    check_layout(text, &RFC3339)
+}
+
+/// Checks a time as `time.Parse(metav1.RFC3339Micro, …)` does: it has six digits of a fraction, no more and no fewer.
+pub fn check_micro_time(text: &str) -> Result<(), String> {
+    let (zone, before) = RFC3339.split_last().unwrap_or((&"", &[]));
+    check_layout(text, &[before, &[MICROSECONDS, zone]].concat())
+}
+
+fn check_layout(text: &str, parts: &[&str]) -> Result<(), String> {
+    let layout = parts.concat();
+    let has_fraction = parts.contains(&MICROSECONDS);
     let wrong =
         |rest: &str, part: &str| format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}");
     let mut rest = text;
-    for part in RFC3339 {
+    for part in parts.iter().copied() {
         let after = match part {
             "2006" => number(rest, 4),
             "01" | "02" | "04" | "05" => number(rest, 2),
             // Go takes one digit for the hour, too.
             "15" => number(rest, 2).or_else(|| number(rest, 1)),
+            MICROSECONDS => rest.strip_prefix(['.', ',']).and_then(|rest| number(rest, 6)),
             "Z07:00" => zone(rest),
             mark => rest.strip_prefix(mark),
         };
@@ -33,7 +48,7 @@ pub fn check_time(text: &str) -> Result<(), String> {
         {
             return Err(format!("parsing time {text:?}: {name} out of range"));
         }
-        rest = if part == "05" { skip_fraction(after) } else { after };
+        rest = if part == "05" && !has_fraction { skip_fraction(after) } else { after };
     }
     if rest.is_empty() { Ok(()) } else { Err(format!("parsing time {text:?}: extra text: {rest:?}")) }
 }
@@ -107,6 +122,21 @@ mod tests {
         ];
         for (text, want) in cases {
             assert_eq!(check_time(text), Err(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_to_the_microsecond() {
+        assert_eq!(check_micro_time("2026-01-02T03:04:05.123456Z"), Ok(()));
+        for (text, rest, part) in [
+            ("yesterday", "yesterday", "2006"),
+            ("2026-01-02T03:04:05Z", "Z", ".000000"),
+            ("2026-01-02T03:04:05.123Z", ".123Z", ".000000"),
+            ("2026-01-02T03:04:05.1234567Z", "7Z", "Z07:00"),
+        ] {
+            let layout = "2006-01-02T15:04:05.000000Z07:00";
+            let want = format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}");
+            assert_eq!(check_micro_time(text), Err(want), "{text}");
         }
     }
 
