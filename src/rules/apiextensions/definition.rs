@@ -133,7 +133,7 @@ fn validate_spec(problems: &mut Problems, spec: &CustomResourceDefinitionSpec) {
     let versions = SPEC.child("versions");
     let schema_of = |version: &CustomResourceDefinitionVersion| version.schema.as_ref()?.open_api_v3_schema.clone();
     for (i, _) in spec.versions.iter().enumerate().filter(|(_, version)| schema_of(version).is_none()) {
-        problems.required(&versions.index(i).child("schema").child("openAPIV3Schema"), "");
+        problems.required(&versions.index(i).child("schema").child("openAPIV3Schema"), "schemas are required");
     }
     if spec.preserve_unknown_fields == Some(true) {
         let has_default =
@@ -381,8 +381,7 @@ fn validate_webhook(problems: &mut Problems, conversion: &CustomResourceConversi
     match webhook.map(|webhook| webhook.conversion_review_versions.as_slice()) {
         None | Some([]) => problems.required(&versions, ""),
         Some(known) if !known.iter().any(|version| matches!(version.as_str(), "v1" | "v1beta1")) => {
-            let shown = known.join(", ");
-            problems.invalid(&versions, shown.as_str(), "must include at least one of v1, v1beta1");
+            problems.invalid(&versions, Json(known), "must include at least one of v1, v1beta1");
         }
         Some(_) => {}
     }

@@ -123,9 +123,25 @@ fn not_supported(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path)
     if let Some(pattern) = schema.pattern.as_deref()
         && let Err(error) = Regex::new(pattern)
     {
-        let why = format!("must be a valid regular expression, but isn't: {error}");
+        let why = format!("must be a valid regular expression, but isn't: {}", as_go_says(pattern, &error.to_string()));
         problems.invalid(&path.child("pattern"), pattern, &why);
     }
+}
+
+/// What Go's parser says of a regular expression, where it and ours stumble over the same.
+fn as_go_says(pattern: &str, error: &str) -> String {
+    // Ours shows the pattern in a line, and below it where it stumbled.
+    let column = error.lines().nth(2).and_then(|line| line.find('^')).and_then(|at| at.checked_sub(4));
+    let rest = column.and_then(|column| pattern.get(column..)).unwrap_or(pattern);
+    let first = rest.chars().next().map(String::from).unwrap_or_default();
+    let (what, part) = match error.lines().last().unwrap_or_default().trim_start_matches("error: ") {
+        "unclosed character class" => ("missing closing ]", rest),
+        "unclosed group" => ("missing closing )", pattern),
+        "unopened group" => ("unexpected )", pattern),
+        "repetition operator missing expression" => ("missing argument to repetition operator", first.as_str()),
+        _ => return error.to_owned(),
+    };
+    format!("error parsing regexp: {what}: `{part}`")
 }
 
 /// `x-kubernetes-…`.
