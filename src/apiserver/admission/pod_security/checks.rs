@@ -1,12 +1,13 @@
 //! The rules of the levels, one function each, in the order in which they are listed. Mirrors
 //! `k8s.io/pod-security-admission/policy`.
 //!
-//! Left out: AppArmor and SELinux, whose fields nothing here acts on; hosts of probes; Windows.
+//! Left out: AppArmor in annotations; hosts of probes.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, ContainerPort, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Volume,
+    AppArmorProfile, Capabilities, ContainerPort, PodSecurityContext, PodSpec, SELinuxOptions, SeccompProfile,
+    SecurityContext, Volume, WindowsSecurityContextOptions,
 };
 
 use object::pod;
@@ -25,22 +26,28 @@ pub struct Violation {
 type Check = fn(&PodSpec) -> Option<(&'static str, String)>;
 
 const BASELINE: &[Check] = &[
+    app_armor,
     added_capabilities,
     host_namespaces,
     host_path_volumes,
     host_ports,
     privileged,
     proc_mount_of_host_users,
+    se_linux,
     unconfined,
     sysctls,
+    host_process,
 ];
 /// Where a rule of `restricted` says more about the same, that of `baseline` is left out.
 const RESTRICTED: &[Check] = &[
+    app_armor,
     host_namespaces,
     host_ports,
     privileged,
     proc_mount,
+    se_linux,
     sysctls,
+    host_process,
     escalation,
     capabilities,
     volume_types,
@@ -65,6 +72,10 @@ const USUAL_CAPABILITIES: &[&str] = &[
     "SETUID",
     "SYS_CHROOT",
 ];
+/// The profiles of AppArmor that hold a container in.
+const APP_ARMOR: &[&str] = &["RuntimeDefault", "Localhost"];
+/// The types that SELinux has for containers.
+const SE_LINUX: &[&str] = &["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 /// Settings of the kernel that are a Pod's own.
 const SAFE_SYSCTLS: &[&str] = &[
     "kernel.shm_rmid_forced",
@@ -131,6 +142,12 @@ fn named(word: &str, names: &[&str]) -> String {
     format!("{} {}", plural(word, names.len()), quoted(names))
 }
 
+/// `pod and container "a"`.
+fn setters(pod: bool, names: &[&str]) -> String {
+    let containers = (!names.is_empty()).then(|| named("container", names));
+    pod.then(|| "pod".to_owned()).into_iter().chain(containers).collect::<Vec<_>>().join(" and ")
+}
+
 fn plural(word: &str, count: usize) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
@@ -159,6 +176,69 @@ fn added<'a>(spec: &'a PodSpec, usual: &[&str]) -> (Vec<&'a str>, BTreeSet<&'a s
 fn must_not_add(names: &[&str], capabilities: &BTreeSet<&str>) -> String {
     let list: Vec<&str> = capabilities.iter().copied().collect();
     format!("{} must not include {} in securityContext.capabilities.add", named("container", names), quoted(&list))
+}
+
+fn app_armor(spec: &PodSpec) -> Option<(&'static str, String)> {
+    let bad = |profile: Option<&AppArmorProfile>| {
+        profile.map(|profile| profile.type_.clone()).filter(|type_| !APP_ARMOR.contains(&type_.as_str()))
+    };
+    let pod = bad(pod_context(spec).app_armor_profile.as_ref());
+    let of =
+        |container: &Judged| bad(container.security_context.and_then(|context| context.app_armor_profile.as_ref()));
+    let those: Vec<(&str, String)> = containers(spec).filter_map(|c| of(&c).map(|type_| (c.name, type_))).collect();
+    let names: Vec<&str> = those.iter().map(|(name, _)| *name).collect();
+    let types: BTreeSet<&str> =
+        pod.iter().map(String::as_str).chain(those.iter().map(|(_, type_)| type_.as_str())).collect();
+    let types: Vec<&str> = types.into_iter().collect();
+    let reason = if types.len() == 1 { "forbidden AppArmor profile" } else { "forbidden AppArmor profiles" };
+    let detail = || {
+        let who = setters(pod.is_some(), &names);
+        format!("{who} must not set AppArmor profile type to {}", quoted(&types))
+    };
+    (!types.is_empty()).then(|| (reason, detail()))
+}
+
+fn se_linux(spec: &PodSpec) -> Option<(&'static str, String)> {
+    let is_set = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
+    let type_ = |options: &SELinuxOptions| options.type_.clone().unwrap_or_default();
+    let bad = |options: &&SELinuxOptions| {
+        !SE_LINUX.contains(&type_(options).as_str()) || is_set(&options.user) || is_set(&options.role)
+    };
+    let context = pod_context(spec);
+    let pod = context.se_linux_options.as_ref().filter(bad);
+    let of = |container: &Judged| -> Option<SELinuxOptions> {
+        let options = container.security_context.and_then(|context| context.se_linux_options.as_ref());
+        options.filter(bad).cloned()
+    };
+    let those: Vec<(&str, SELinuxOptions)> = containers(spec).filter_map(|c| of(&c).map(|it| (c.name, it))).collect();
+    let names: Vec<&str> = those.iter().map(|(name, _)| *name).collect();
+    let all: Vec<&SELinuxOptions> = pod.into_iter().chain(those.iter().map(|(_, options)| options)).collect();
+    let types: BTreeSet<String> = all.iter().map(|options| type_(options)).collect();
+    let types: Vec<&str> = types.iter().map(String::as_str).filter(|type_| !SE_LINUX.contains(type_)).collect();
+    let mut what = Vec::new();
+    if !types.is_empty() {
+        what.push(named("type", &types));
+    }
+    if all.iter().any(|options| is_set(&options.user)) {
+        what.push("user may not be set".to_owned());
+    }
+    if all.iter().any(|options| is_set(&options.role)) {
+        what.push("role may not be set".to_owned());
+    }
+    let detail = || {
+        let who = setters(pod.is_some(), &names);
+        format!("{who} set forbidden securityContext.seLinuxOptions: {}", what.join("; "))
+    };
+    (!all.is_empty()).then(|| ("seLinuxOptions", detail()))
+}
+
+/// Containers of Windows that are processes of the node.
+fn host_process(spec: &PodSpec) -> Option<(&'static str, String)> {
+    let is = |options: Option<&WindowsSecurityContextOptions>| options.and_then(|it| it.host_process) == Some(true);
+    let pod = is(pod_context(spec).windows_options.as_ref());
+    let names = those(spec, |context| is(context.windows_options.as_ref()));
+    let detail = || format!("{} must not set securityContext.windowsOptions.hostProcess=true", setters(pod, &names));
+    (pod || !names.is_empty()).then(|| ("hostProcess", detail()))
 }
 
 fn added_capabilities(spec: &PodSpec) -> Option<(&'static str, String)> {

@@ -62,6 +62,16 @@ fn levels_refuse_what_they_should() {
             "host namespaces (hostNetwork=true, hostPID=true), hostPath volumes (volume \"v\"), \
              hostPort (container \"a\" uses hostPort 80)",
         ),
+        (
+            "baseline",
+            json!({"securityContext": {"seLinuxOptions": {"type": "foo", "user": "u"}, "appArmorProfile": {"type": "Unconfined"},
+                "windowsOptions": {"hostProcess": true}}, "containers": [{"name": "a", "securityContext": {"seLinuxOptions":
+                {"type": "container_t", "role": "r"}, "windowsOptions": {"hostProcess": true}}}]}),
+            "forbidden AppArmor profile (pod must not set AppArmor profile type to \"Unconfined\"), \
+             seLinuxOptions (pod and container \"a\" set forbidden securityContext.seLinuxOptions: type \"foo\"; user may not be \
+             set; role may not be set), \
+             hostProcess (pod and container \"a\" must not set securityContext.windowsOptions.hostProcess=true)",
+        ),
         // Root in a Pod that has users of its own is nobody outside.
         (
             "baseline",
