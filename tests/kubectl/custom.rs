@@ -208,14 +208,15 @@ fn definitions_that_are_wrong_are_refused() {
         definition
     };
     const INVALID: &str = "The CustomResourceDefinition \"crontabs.stable.example.com\" is invalid: ";
-    let schema = "spec.versions[0].schema.openAPIV3Schema";
+    // What all versions have in common, as of one alone, the server keeps in the spec.
+    let schema = "spec.validation.openAPIV3Schema";
     #[rustfmt::skip]
     let cases: Vec<(Value, String)> = vec![
         (with(&|d| d["metadata"]["name"] = json!("crons.stable.example.com")),
             "The CustomResourceDefinition \"crons.stable.example.com\" is invalid: metadata.name: Invalid value: \"crons.stable.example.com\": must be spec.names.plural+\".\"+spec.group".into()),
         (with(&|d| d["spec"]["scope"] = json!("Here")), format!("{INVALID}spec.scope: Unsupported value: \"Here\": supported values: \"Cluster\", \"Namespaced\"")),
         (with(&|d| d["spec"]["versions"][0]["storage"] = json!(false)), format!("{INVALID}\n* spec.versions: Invalid value: …\n* status.storedVersions: Invalid value: null: must have at least one stored version")),
-        (with(&|d| d["spec"]["versions"][0]["schema"] = json!({})), format!("{INVALID}{schema}: Required value")),
+        (with(&|d| d["spec"]["versions"][0]["schema"] = json!({})), format!("{INVALID}spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required")),
         (with(&|d| d["spec"]["versions"][0]["name"] = json!("V1")), format!("{INVALID}spec.versions[0].name: Invalid value: \"V1\": a DNS-1035 label must consist of…")),
         (with(&|d| d["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["image"] = json!({})),
             format!("{INVALID}{schema}.properties[spec].properties[image].type: Required value: must not be empty for specified object fields")),
@@ -223,11 +224,11 @@ fn definitions_that_are_wrong_are_refused() {
             format!("{INVALID}{schema}.properties[spec].properties[replicas].default: Invalid value: 11:  in body should be less than or equal to 10")),
         (with(&|d| d["spec"]["names"]["shortNames"] = json!(["C T"])), format!("{INVALID}spec.names.shortNames[0]: Invalid value: \"C T\": a DNS-1035 label must…")),
         (with(&|d| d["spec"]["versions"][0]["additionalPrinterColumns"][0]["type"] = json!("text")),
-            format!("{INVALID}spec.versions[0].additionalPrinterColumns[0].type: Invalid value: \"text\": must be one of boolean,date,integer,number,string")),
+            format!("{INVALID}spec.additionalPrinterColumns[0].type: Invalid value: \"text\": must be one of boolean,date,integer,number,string")),
         (with(&|d| d["spec"]["versions"][0]["subresources"]["scale"]["specReplicasPath"] = json!(".status.n")),
-            format!("{INVALID}spec.versions[0].subresources.scale.specReplicasPath: Invalid value: \".status.n\": should be a json path under .spec")),
+            format!("{INVALID}spec.subresources.scale.specReplicasPath: Invalid value: \".status.n\": should be a json path under .spec")),
         (with(&|d| d["spec"]["versions"][0]["selectableFields"] = json!([{"jsonPath": ".spec.colour"}])),
-            format!("{INVALID}spec.versions[0].selectableFields[0].jsonPath: Invalid value: \".spec.colour\": is an invalid path: does not refer to a valid field")),
+            format!("{INVALID}spec.selectableFields[0].jsonPath: Invalid value: \".spec.colour\": is an invalid path: does not refer to a valid field")),
         (with(&|d| d["spec"]["bogus"] = json!(1)), "Error from server (BadRequest): error when creating \"crd.yaml\": CustomResourceDefinition in version \"v1\" cannot be handled as a CustomResourceDefinition: strict decoding error: unknown field \"spec.bogus\"".into()),
     ];
     for (definition, want) in cases {

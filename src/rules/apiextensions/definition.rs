@@ -13,7 +13,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceSubresources, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
-use super::internal::Versions;
+use super::internal::{Common, Versions};
 use object::Accessor;
 use object::definition::{CLEANUP, is_true, set_condition};
 use object::meta::has_finalizer;
@@ -146,8 +146,9 @@ fn validate_spec(problems: &mut Problems, spec: &CustomResourceDefinitionSpec) {
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
         problems.invalid(&SPEC.child("preserveUnknownFields"), Literal("true"), why);
     }
+    let common = Common::of(&spec.versions);
     for (i, version) in spec.versions.iter().enumerate() {
-        validate_version(problems, version, &versions.index(i));
+        validate_version(problems, version, common, &versions.index(i));
     }
     let names: Vec<&str> = spec.versions.iter().map(|version| version.name.as_str()).collect();
     if (1..names.len()).any(|i| names[..i].contains(&names[i])) {
@@ -170,10 +171,50 @@ fn validate_spec(problems: &mut Problems, spec: &CustomResourceDefinitionSpec) {
         problems.required(&names.child(name), "");
     }
     validate_names(problems, &spec.names, &names);
+    if let Some(first) = spec.versions.first() {
+        let has_status = spec.versions.iter().any(has_status);
+        validate_common(problems, first, has_status, common);
+    }
     validate_conversion(problems, spec.conversion.as_ref());
 }
 
-fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionVersion, path: &Path) {
+fn has_status(version: &CustomResourceDefinitionVersion) -> bool {
+    version.subresources.as_ref().is_some_and(|subresources| subresources.status.is_some())
+}
+
+/// What all versions have in common is looked at where the server keeps it: in the spec.
+fn validate_common(problems: &mut Problems, first: &CustomResourceDefinitionVersion, has_status: bool, common: Common) {
+    let schema = SPEC.child("validation");
+    let of = first.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+    if let Some(of) = of.filter(|_| common.schema) {
+        validate_schema(problems, of, has_status, &schema);
+    }
+    if let Some(subresources) = first.subresources.as_ref().filter(|_| common.subresources) {
+        validate_subresources(problems, subresources, &SPEC.child("subresources"));
+    }
+    if common.columns {
+        validate_columns(problems, first, &SPEC.child("additionalPrinterColumns"));
+    }
+    if common.schema && common.selectable {
+        let fields = first.selectable_fields.as_deref().unwrap_or_default();
+        selectable::validate(problems, fields, of, &SPEC.child("selectableFields"));
+    }
+}
+
+fn validate_schema(problems: &mut Problems, of: &JSONSchemaProps, has_status: bool, path: &Path) {
+    if has_status {
+        validate_root(problems, of, path);
+    }
+    structural::validate(problems, of, &path.child("openAPIV3Schema"));
+}
+
+fn validate_columns(problems: &mut Problems, version: &CustomResourceDefinitionVersion, list: &Path) {
+    for (i, column) in version.additional_printer_columns.iter().flatten().enumerate() {
+        validate_column(problems, column, &list.index(i));
+    }
+}
+
+fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionVersion, common: Common, path: &Path) {
     let wrong = check_dns_1035_label(&version.name);
     if !wrong.is_empty() {
         problems.invalid(&path.child("name"), version.name.as_str(), &wrong.join(","));
@@ -184,21 +225,19 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
     }
     let schema = path.child("schema");
     let of = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
-    if let Some(of) = of {
-        if version.subresources.as_ref().is_some_and(|subresources| subresources.status.is_some()) {
-            validate_root(problems, of, &schema);
-        }
-        structural::validate(problems, of, &schema.child("openAPIV3Schema"));
+    if let Some(of) = of.filter(|_| !common.schema) {
+        validate_schema(problems, of, has_status(version), &schema);
     }
-    if let Some(subresources) = &version.subresources {
+    if let Some(subresources) = version.subresources.as_ref().filter(|_| !common.subresources) {
         validate_subresources(problems, subresources, &path.child("subresources"));
     }
-    let columns = path.child("additionalPrinterColumns");
-    for (i, column) in version.additional_printer_columns.iter().flatten().enumerate() {
-        validate_column(problems, column, &columns.index(i));
+    if !common.columns {
+        validate_columns(problems, version, &path.child("additionalPrinterColumns"));
     }
-    let fields = version.selectable_fields.as_deref().unwrap_or_default();
-    selectable::validate(problems, fields, of, &path.child("selectableFields"));
+    if !(common.schema && common.selectable) {
+        let fields = version.selectable_fields.as_deref().unwrap_or_default();
+        selectable::validate(problems, fields, of, &path.child("selectableFields"));
+    }
 }
 
 /// What a schema may say at its root if the status has an endpoint of its own: a status is looked at alone, with what the
@@ -452,7 +491,7 @@ mod tests {
         let told = found(of(json!({"anyOf": [{"required": ["spec"]}]}))).join("; ");
         let ends = "XValidations] fields are allowed at the root of the schema if the status subresource is enabled";
         assert!(
-            told.starts_with("spec.versions[0].schema.openAPIV3Schema: Invalid value: {") && told.ends_with(ends),
+            told.starts_with("spec.validation.openAPIV3Schema: Invalid value: {") && told.ends_with(ends),
             "{told}"
         );
     }

@@ -41,15 +41,33 @@ fn or_null<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "null".to_owned(), shown)
 }
 
+/// What all versions have in common. It is in the spec itself, and in none of them.
+#[derive(Clone, Copy)]
+pub struct Common {
+    pub schema: bool,
+    pub subresources: bool,
+    pub columns: bool,
+    pub selectable: bool,
+}
+
+impl Common {
+    /// What these versions have in common.
+    pub fn of(versions: &[CustomResourceDefinitionVersion]) -> Common {
+        let first = versions.first();
+        let alike = |same: &dyn Fn(&CustomResourceDefinitionVersion, &CustomResourceDefinitionVersion) -> bool| {
+            first.is_some_and(|first| versions.iter().all(|version| same(first, version)))
+        };
+        Common {
+            schema: alike(&|a, b| a.schema == b.schema),
+            subresources: alike(&|a, b| a.subresources == b.subresources),
+            columns: alike(&|a, b| a.additional_printer_columns == b.additional_printer_columns),
+            selectable: alike(&|a, b| a.selectable_fields == b.selectable_fields),
+        }
+    }
+}
+
 fn versions(versions: &[CustomResourceDefinitionVersion]) -> String {
-    let first = versions.first();
-    let alike = |same: &dyn Fn(&CustomResourceDefinitionVersion, &CustomResourceDefinitionVersion) -> bool| {
-        first.is_some_and(|first| versions.iter().all(|version| same(first, version)))
-    };
-    let schemas = alike(&|a, b| a.schema == b.schema);
-    let parts = alike(&|a, b| a.subresources == b.subresources);
-    let columns = alike(&|a, b| a.additional_printer_columns == b.additional_printer_columns);
-    let selectable = alike(&|a, b| a.selectable_fields == b.selectable_fields);
+    let Common { schema: schemas, subresources: parts, columns, selectable } = Common::of(versions);
     let one = |version: &CustomResourceDefinitionVersion| {
         let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
         let parts = version.subresources.as_ref().filter(|_| !parts).map(|parts| {
