@@ -16,7 +16,7 @@ use object::Accessor;
 use object::selector::names::check_subdomain;
 use object::time::Instant;
 use object::validation::field::{Literal, Path, Problems};
-use object::validation::names::check_path_segment;
+use object::validation::names::{check_dns_1035_label, check_path_segment, check_port};
 
 /// What the server knows of APIServices.
 pub const ROW: Row<APIService> = Row {
@@ -86,6 +86,7 @@ fn validate(problems: &mut Problems, service: &APIService) {
         }
         _ => problems.all_invalid(&SPEC.child("group"), group, check_subdomain(group)),
     }
+    problems.all_invalid(&SPEC.child("version"), version, check_dns_1035_label(version));
     priority(problems, "groupPriorityMinimum", spec.group_priority_minimum, GROUP_PRIORITY_MAX);
     priority(problems, "versionPriority", spec.version_priority, VERSION_PRIORITY_MAX);
     validate_server(problems, spec);
@@ -100,12 +101,13 @@ fn priority(problems: &mut Problems, field: &'static str, value: i32, max: i32) 
 /// How another server is reached; nothing of that where there is none.
 fn validate_server(problems: &mut Problems, spec: &APIServiceSpec) {
     let insecure = spec.insecure_skip_tls_verify == Some(true);
-    let certificates = spec.ca_bundle.as_ref().is_some_and(|bundle| !bundle.0.is_empty());
+    let bytes = spec.ca_bundle.as_ref().map_or(0, |bundle| bundle.0.len());
+    let certificates = bytes > 0;
     let path = SPEC.child("insecureSkipTLSVerify");
     let Some(service) = &spec.service else {
         if certificates {
             let why = "local APIServices may not have a caBundle";
-            problems.invalid(&SPEC.child("caBundle"), Literal("\"<certificate data>\""), why);
+            problems.invalid(&SPEC.child("caBundle"), format!("{bytes} bytes").as_str(), why);
         }
         if insecure {
             problems.invalid(&path, Literal("true"), "local APIServices may not have insecureSkipTLSVerify");
@@ -116,6 +118,10 @@ fn validate_server(problems: &mut Problems, spec: &APIServiceSpec) {
         if value.as_deref().unwrap_or_default().is_empty() {
             problems.required(&SPEC.child("service").child(field), "");
         }
+    }
+    let port = service.port.unwrap_or(0);
+    if let Some(why) = check_port(port) {
+        problems.invalid(&SPEC.child("service").child("port"), port, &format!("port is not valid: {why}"));
     }
     if insecure && certificates {
         problems.invalid(&path, Literal("true"), "may not be true if caBundle is present");

@@ -309,22 +309,12 @@ fn seccomp_type(profile: Option<&SeccompProfile>) -> Option<&str> {
 }
 
 /// Who asks for no seccomp profile outright.
-fn who_is_unconfined(spec: &PodSpec) -> Vec<String> {
-    const TEXT: &str = "must not set securityContext.seccompProfile.type to \"Unconfined\"";
-    let mut details = Vec::new();
-    if seccomp_type(pod_context(spec).seccomp_profile.as_ref()) == Some("Unconfined") {
-        details.push(format!("pod {TEXT}"));
-    }
-    let names = those(spec, |context| seccomp_type(context.seccomp_profile.as_ref()) == Some("Unconfined"));
-    if !names.is_empty() {
-        details.push(format!("{} {TEXT}", named("container", &names)));
-    }
-    details
-}
-
 fn unconfined(spec: &PodSpec) -> Option<(&'static str, String)> {
-    let details = who_is_unconfined(spec);
-    (!details.is_empty()).then(|| ("seccompProfile", details.join(", ")))
+    let pod = seccomp_type(pod_context(spec).seccomp_profile.as_ref()) == Some("Unconfined");
+    let names = those(spec, |context| seccomp_type(context.seccomp_profile.as_ref()) == Some("Unconfined"));
+    let who = setters(pod, &names);
+    let detail = || format!("{who} must not set securityContext.seccompProfile.type to \"Unconfined\"");
+    (!who.is_empty()).then(|| ("seccompProfile", detail()))
 }
 
 fn escalation(spec: &PodSpec) -> Option<(&'static str, String)> {
@@ -391,17 +381,15 @@ fn as_non_root(spec: &PodSpec) -> Option<(&'static str, String)> {
     let pod = pod_context(spec).run_as_non_root;
     let refusing = those(spec, |context| context.run_as_non_root == Some(false));
     let silent = those(spec, |context| context.run_as_non_root.is_none());
-    let mut details = Vec::new();
-    if pod == Some(false) {
-        details.push("pod must not set securityContext.runAsNonRoot=false".to_owned());
-    }
-    if !refusing.is_empty() {
-        details.push(format!("{} must not set securityContext.runAsNonRoot=false", named("container", &refusing)));
-    }
-    if details.is_empty() && pod.is_none() && !silent.is_empty() {
-        details.push(format!("pod or {} must set securityContext.runAsNonRoot=true", named("container", &silent)));
-    }
-    (!details.is_empty()).then(|| ("runAsNonRoot != true", details.join(", ")))
+    let who = setters(pod == Some(false), &refusing);
+    let detail = match who.as_str() {
+        "" if pod.is_none() && !silent.is_empty() => {
+            format!("pod or {} must set securityContext.runAsNonRoot=true", named("container", &silent))
+        }
+        "" => return None,
+        who => format!("{who} must not set securityContext.runAsNonRoot=false"),
+    };
+    Some(("runAsNonRoot != true", detail))
 }
 
 fn as_user(spec: &PodSpec) -> Option<(&'static str, String)> {
@@ -409,23 +397,18 @@ fn as_user(spec: &PodSpec) -> Option<(&'static str, String)> {
         return None;
     }
     let names = those(spec, |context| context.run_as_user == Some(0));
-    let mut details = Vec::new();
-    if pod_context(spec).run_as_user == Some(0) {
-        details.push("pod must not set runAsUser=0".to_owned());
-    }
-    if !names.is_empty() {
-        details.push(format!("{} must not set runAsUser=0", named("container", &names)));
-    }
-    (!details.is_empty()).then(|| ("runAsUser=0", details.join(", ")))
+    let who = setters(pod_context(spec).run_as_user == Some(0), &names);
+    (!who.is_empty()).then(|| ("runAsUser=0", format!("{who} must not set runAsUser=0")))
 }
 
 fn seccomp(spec: &PodSpec) -> Option<(&'static str, String)> {
-    let mut details = who_is_unconfined(spec);
-    let silent = those(spec, |context| context.seccomp_profile.is_none());
-    if details.is_empty() && pod_context(spec).seccomp_profile.is_none() && !silent.is_empty() {
-        let who = named("container", &silent);
-        const TEXT: &str = "must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"";
-        details.push(format!("pod or {who} {TEXT}"));
+    if let Some(found) = unconfined(spec) {
+        return Some(found);
     }
-    (!details.is_empty()).then(|| ("seccompProfile", details.join(", ")))
+    let silent = those(spec, |context| context.seccomp_profile.is_none());
+    let detail = || {
+        let who = named("container", &silent);
+        format!("pod or {who} must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"")
+    };
+    (pod_context(spec).seccomp_profile.is_none() && !silent.is_empty()).then(|| ("seccompProfile", detail()))
 }

@@ -72,6 +72,12 @@ fn levels_refuse_what_they_should() {
              set; role may not be set), \
              hostProcess (pod and container \"a\" must not set securityContext.windowsOptions.hostProcess=true)",
         ),
+        (
+            "baseline",
+            json!({"securityContext": {"seccompProfile": {"type": "Unconfined"}}, "containers": [{"name": "a", "securityContext":
+                {"seccompProfile": {"type": "Unconfined"}}}]}),
+            "seccompProfile (pod and container \"a\" must not set securityContext.seccompProfile.type to \"Unconfined\")",
+        ),
         // Root in a Pod that has users of its own is nobody outside.
         (
             "baseline",

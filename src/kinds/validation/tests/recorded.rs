@@ -245,6 +245,16 @@ fn servers_of_groups() {
         ("v1.agg.example.com", json!({}), ""),
         ("v2.agg.example.com", json!({}), NAME),
         ("v1.agg.example.com", json!({"caBundle": "AAAA"}), BUNDLE),
+        (
+            "v1.agg.example.com",
+            json!({"service": {"namespace": "w", "name": "agg", "port": 70000}}),
+            "spec.service.port: Invalid value: 70000: port is not valid: must be between 1 and 65535, inclusive",
+        ),
+        (
+            "v1.agg.example.com",
+            json!({"service": null, "insecureSkipTLSVerify": false, "caBundle": "AAAA"}),
+            "spec.caBundle: Invalid value: \"3 bytes\": local APIServices may not have a caBundle",
+        ),
     ] {
         assert_eq!(wrong(Kind::APIService, service(name, put)), want);
     }
