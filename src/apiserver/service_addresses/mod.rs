@@ -46,6 +46,8 @@ enum Refusal {
     NoIpLeft,
     /// The same of a port on the nodes.
     NoPortLeft,
+    /// The port at which a load balancer asks nodes cannot be had: which, and why.
+    NoHealthPort(i32, String),
 }
 
 impl Refusal {
@@ -55,6 +57,10 @@ impl Refusal {
             Refusal::Invalid(cause) => return Status::invalid(service.kind(), service.name(), vec![cause]),
             Refusal::NoIpLeft => format!("a serviceIP for Service {:?}", service.name()),
             Refusal::NoPortLeft => "a nodePort".to_owned(),
+            Refusal::NoHealthPort(port, why) => {
+                let what = format!("failed to allocate requested HealthCheck NodePort {port}");
+                return Status::internal(&format!("{what}: {why}"));
+            }
         };
         Status::internal(&format!("failed to allocate {what}: range is full"))
     }
@@ -77,7 +83,9 @@ impl ServiceAddresses {
                 }
                 Some(Object::Service(service)) => {
                     let ports = service.spec.as_ref().map(node_ports).unwrap_or_default();
-                    ports.into_iter().for_each(|port| note(&mut self.ports, port, there));
+                    let health = service.spec.as_ref().and_then(|spec| spec.health_check_node_port);
+                    let health = health.filter(|port| *port != 0);
+                    ports.into_iter().chain(health).for_each(|port| note(&mut self.ports, port, there));
                 }
                 _ => {}
             }
@@ -100,7 +108,10 @@ impl ServiceAddresses {
         if !wrong.is_empty() {
             return Err(Status::invalid(object.kind(), object.name(), wrong));
         }
-        let allocated = self.allocate_ip(spec, old, random).and_then(|()| self.allocate_ports(spec, old, random));
+        let allocated = self
+            .allocate_ip(spec, old, random)
+            .and_then(|()| self.allocate_ports(spec, old, random))
+            .and_then(|()| self.allocate_health_port(spec, old, random));
         if let Err(refusal) = allocated {
             return Err(refusal.status(object));
         }
@@ -222,16 +233,47 @@ impl ServiceAddresses {
         Ok(())
     }
 
-    /// Gives the number, if nobody has it.
-    fn check_port(&self, i: usize, number: i32, own: &[i32]) -> Result<i32, Cause> {
-        let why = if !(PORT_FIRST..=PORT_LAST).contains(&number) {
-            format!("provided port is not in the valid range. The range of valid ports is {PORT_FIRST}-{PORT_LAST}")
-        } else if self.ports.contains(&number) || own.contains(&number) {
-            "provided port is already allocated".to_owned()
-        } else {
-            return Ok(number);
+    /// Where a load balancer asks which nodes have Pods of the Service. Mirrors `initHealthCheckNodePort`.
+    fn allocate_health_port(
+        &self,
+        spec: &mut ServiceSpec,
+        old: Option<&ServiceSpec>,
+        random: &mut Random,
+    ) -> Result<(), Refusal> {
+        if !is_checked(spec) || old.is_some_and(is_checked) {
+            return Ok(());
+        }
+        let own = node_ports(spec);
+        let port = match spec.health_check_node_port.unwrap_or(0) {
+            0 => self.free_port(&own, random)?,
+            asked => match self.not_free(asked, &own) {
+                Some(why) => return Err(Refusal::NoHealthPort(asked, why)),
+                None => asked,
+            },
         };
-        Err(invalid(&format!("spec.ports[{i}].nodePort"), &format!("{number}: {why}")))
+        spec.health_check_node_port = Some(port);
+        Ok(())
+    }
+
+    /// Gives the number, if no Service has it.
+    fn check_port(&self, i: usize, number: i32, own: &[i32]) -> Result<i32, Cause> {
+        match self.not_free(number, own) {
+            Some(why) => Err(invalid(&format!("spec.ports[{i}].nodePort"), &format!("{number}: {why}"))),
+            None => Ok(number),
+        }
+    }
+
+    /// Why a port cannot be had, if so.
+    fn not_free(&self, number: i32, own: &[i32]) -> Option<String> {
+        if !(PORT_FIRST..=PORT_LAST).contains(&number) {
+            Some(format!(
+                "provided port is not in the valid range. The range of valid ports is {PORT_FIRST}-{PORT_LAST}"
+            ))
+        } else if self.ports.contains(&number) || own.contains(&number) {
+            Some("provided port is already allocated".to_owned())
+        } else {
+            None
+        }
     }
 
     fn free_port(&self, own: &[i32], random: &mut Random) -> Result<i32, Refusal> {
@@ -277,6 +319,11 @@ fn is_exposed(spec: &ServiceSpec) -> bool {
     matches!(type_of(spec), "NodePort" | "LoadBalancer")
 }
 
+/// Whether a load balancer asks each node whether it has Pods. Mirrors `NeedsHealthCheck`.
+fn is_checked(spec: &ServiceSpec) -> bool {
+    type_of(spec) == "LoadBalancer" && spec.external_traffic_policy.as_deref() == Some("Local")
+}
+
 /// 0 if it has none.
 fn node_port_of(port: &ServicePort) -> i32 {
     port.node_port.unwrap_or(0)
@@ -299,6 +346,9 @@ fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
         if new.ip_families.is_none() {
             new.ip_families.clone_from(&old.ip_families);
         }
+    }
+    if is_checked(new) && is_checked(old) && new.health_check_node_port.unwrap_or(0) == 0 {
+        new.health_check_node_port = old.health_check_node_port;
     }
     if !needs_node_ports(new) || !needs_node_ports(old) {
         return;
@@ -353,8 +403,7 @@ fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceS
     if balanced(old) && !balanced(new) && new.load_balancer_class == old.load_balancer_class {
         new.load_balancer_class = None;
     }
-    let checked = |spec: &ServiceSpec| balanced(spec) && spec.external_traffic_policy.as_deref() == Some("Local");
-    if checked(old) && !checked(new) && new.health_check_node_port == old.health_check_node_port {
+    if is_checked(old) && !is_checked(new) && new.health_check_node_port == old.health_check_node_port {
         new.health_check_node_port = None;
     }
     if is_exposed(old) && !is_exposed(new) && new.external_traffic_policy == old.external_traffic_policy {
