@@ -1,6 +1,4 @@
 //! PersistentVolumes. Mirrors `ValidatePersistentVolume` of `pkg/apis/core/validation`, and `pkg/api/persistentvolume/util.go`.
-//!
-//! Left out: the volume types of clouds and old storage systems count as one source each, unchecked.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec, PersistentVolumeStatus};
@@ -9,8 +7,9 @@ use serde_json::Value;
 use crate::core::persistent_volume_claim::BETA_CLASS;
 use crate::defaults::fields::or_text;
 use crate::pod_template::scheduling::node_selector;
-use crate::pod_template::volume_warnings;
+use crate::pod_template::volume_source::Target;
 use crate::pod_template::warnings::of_term;
+use crate::pod_template::{volume, volume_source, volume_warnings};
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column, wide};
 use crate::printers::fields::text;
@@ -56,6 +55,32 @@ pub const ROW: Row<PersistentVolume> = Row {
 
 const SPEC: Path = Path::new("spec");
 
+/// What a volume may be, in the order that it is looked at: of two the later one is too much.
+const SOURCES: &[&str] = &[
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+];
+
 const RECLAIM_POLICIES: &[&str] = &["Delete", "Recycle", "Retain"];
 
 const BETA_OPTIONS: (&str, &str) =
@@ -81,6 +106,18 @@ fn defaults(volume: &mut PersistentVolume) {
     or_text(&mut spec.volume_mode, "Filesystem");
     if let Some(source) = &mut spec.host_path {
         or_text(&mut source.type_, "");
+    }
+    if let Some(disk) = &mut spec.iscsi {
+        or_text(&mut disk.iscsi_interface, "default");
+    }
+    if let Some(disk) = &mut spec.rbd {
+        volume_source::block_device(&mut disk.pool, &mut disk.user, &mut disk.keyring);
+    }
+    if let Some(disk) = &mut spec.azure_disk {
+        volume_source::of_azure_disk(disk);
+    }
+    if let Some(disk) = &mut spec.scale_io {
+        volume_source::scale_io(&mut disk.storage_mode, &mut disk.fs_type);
     }
 }
 
@@ -179,7 +216,8 @@ fn cells(volume: &Value, now: Timestamp) -> Vec<Value> {
 
 fn source(problems: &mut Problems, spec: &PersistentVolumeSpec) {
     let sources = serde_json::to_value(source_of(spec)).unwrap_or_default();
-    let mut names = sources.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let given = |name: &&&str| sources.get(**name).is_some();
+    let mut names = SOURCES.iter().filter(given);
     if names.next().is_none() {
         problems.required(&SPEC, "must specify a volume type");
     }
@@ -189,10 +227,27 @@ fn source(problems: &mut Problems, spec: &PersistentVolumeSpec) {
     if let Some(host) = &spec.host_path {
         let path = SPEC.child("hostPath");
         directory(problems, &path, &host.path);
+        if !host.path.is_empty() {
+            volume::host_path_type(problems, &path, host.type_.as_deref().unwrap_or_default());
+        }
         if host.path == "/" && spec.persistent_volume_reclaim_policy.as_deref() == Some("Recycle") {
             const WHY: &str = "may not be 'recycle' for a hostPath mount of '/'";
             problems.forbidden(&SPEC.child("persistentVolumeReclaimPolicy"), WHY);
         }
+    }
+    if let Some(share) = &spec.nfs {
+        volume_source::nfs(problems, &SPEC.child("nfs"), share);
+    }
+    if let Some(disk) = &spec.iscsi {
+        let chap = disk.chap_auth_discovery == Some(true) || disk.chap_auth_session == Some(true);
+        let target = Target { portal: &disk.target_portal, iqn: &disk.iqn, lun: disk.lun };
+        target.validate(problems, &SPEC.child("iscsi"), chap && disk.secret_ref.is_none());
+    }
+    if let Some(disk) = &spec.fc {
+        volume_source::fibre_channel(problems, &SPEC.child("fc"), disk);
+    }
+    if let Some(disk) = &spec.azure_disk {
+        volume_source::azure_disk(problems, &SPEC.child("azureDisk"), disk);
     }
     if let Some(local) = &spec.local {
         directory(problems, &SPEC.child("local"), &local.path);

@@ -11,11 +11,14 @@ use crate::pod_template::{env, security};
 use object::quantity::Amount;
 use object::resources::{is_extended, is_huge_page, is_native, may_overcommit};
 use object::selector::names::check_label_key;
-use object::validation::field::{Path, Problems};
+use object::status::Cause;
+use object::validation::field::{Path, Problems, Shown};
 use object::validation::names::{check_dns_label, check_port, check_port_name};
 
 /// What goes through a port.
 pub const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
+/// When an image is fetched.
+pub const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const RESTART_POLICIES: &[&str] = &["Always", "Never", "OnFailure"];
 const RESTART_ACTIONS: &[&str] = &["Restart", "RestartAllContainers"];
 /// How many rules of when to start again a container may have, and how many exit codes one of them.
@@ -48,6 +51,8 @@ const OTHER_RESOURCES: &[&str] = &[
 pub struct Around<'a> {
     /// The names of the Pod's volumes, and whether one may be a block device.
     pub volumes: &'a [(&'a str, bool)],
+    /// The names of the Pod's resource claims.
+    pub claims: &'a BTreeSet<&'a str>,
     /// The Pod's users are those of the node.
     pub host_users: bool,
     /// Nothing of the Pod is started again.
@@ -71,9 +76,10 @@ pub fn container(problems: &mut Problems, path: &Path, container: &Container, ar
     volume_mounts(problems, &path.child("volumeMounts"), container, around);
     volume_devices(problems, &path.child("volumeDevices"), container, around);
     let policy = container.image_pull_policy.as_deref();
-    problems.one_of(&path.child("imagePullPolicy"), policy, &["Always", "IfNotPresent", "Never"]);
+    problems.one_of(&path.child("imagePullPolicy"), policy, PULL_POLICIES);
     if let Some(requirements) = &container.resources {
         resources(problems, &path.child("resources"), requirements);
+        claims(problems, &path.child("resources").child("claims"), requirements, around.claims);
     }
     resize_policy(problems, &path.child("resizePolicy"), container, around.never_restarts);
     if let Some(context) = &container.security_context {
@@ -291,6 +297,30 @@ pub fn descending_path(problems: &mut Problems, path: &Path, text: &str) {
 /// Mirrors `ValidateContainerResourceRequirements`.
 pub fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequirements) {
     requirements_of(problems, path, requirements, resource_name);
+}
+
+/// A container has a part in claims of its Pod. Mirrors `validateResourceClaimNames`.
+fn claims(problems: &mut Problems, list: &Path, requirements: &ResourceRequirements, known: &BTreeSet<&str>) {
+    let mut seen = BTreeSet::new();
+    for (i, claim) in requirements.claims.iter().flatten().enumerate() {
+        let path = list.index(i);
+        let request = claim.request.as_deref().unwrap_or_default();
+        if claim.name.is_empty() {
+            problems.required(&path, "");
+            continue;
+        }
+        if !seen.insert((claim.name.as_str(), request)) {
+            let shown = if request.is_empty() { claim.name.clone() } else { format!("{}/{request}", claim.name) };
+            problems.duplicate(&path, shown.as_str());
+        }
+        if !known.contains(claim.name.as_str()) {
+            let names: Vec<&str> = known.iter().copied().collect();
+            let which = if names.is_empty() { " which is empty".to_owned() } else { format!(": {}", names.join(", ")) };
+            let why = format!("must be one of the names in pod.spec.resourceClaims{which}");
+            let message = format!("Not found: {}: {why}", claim.name.as_str().shown());
+            problems.0.push(Cause { reason: "FieldValueNotFound".into(), message, field: path.to_string() });
+        }
+    }
 }
 
 /// What a container or a Pod asks for; `name_of` says which resources it can ask for.

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{
 
 use crate::core::persistent_volume_claim;
 use crate::defaults::fields::{or, or_text};
+use crate::pod_template::volume_source;
 use object::ephemeral;
 
 /// Bits of a file that holds configuration: 0644.
@@ -76,6 +77,7 @@ fn probe_defaults(probe: &mut Probe) {
 }
 
 fn volume_defaults(volume: &mut Volume) {
+    volume_source::defaults(volume);
     let sourceless = Volume { name: volume.name.clone(), ..Volume::default() };
     if *volume == sourceless {
         volume.empty_dir = Some(EmptyDirVolumeSource::default());

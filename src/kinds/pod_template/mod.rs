@@ -2,11 +2,12 @@
 //!
 //! - [`defaults`]: what is filled in. [`disabled`]: what is taken out.
 //! - [`template`], [`spec`]: what a template and its spec must be; [`container`], [`mod@env`], [`handler`], [`security`], [`dns`],
-//!   [`volume`], [`scheduling`], [`ephemeral`], [`resources`]: the parts of it.
+//!   [`volume`], [`volume_source`], [`scheduling`], [`ephemeral`], [`resources`], [`claims`], [`systems`]: the parts of it.
 //! - [`warnings`], [`volume_warnings`]: what is right and yet hardly meant.
 //!
 //! Mirrors `pkg/apis/core/v1/defaults.go`, the validation of Pods in `pkg/apis/core/validation`, and `pkg/api/pod`.
 
+pub mod claims;
 pub mod container;
 pub mod defaults;
 pub mod disabled;
@@ -18,7 +19,9 @@ pub mod resources;
 pub mod scheduling;
 pub mod security;
 pub mod spec;
+pub mod systems;
 pub mod template;
 pub mod volume;
+pub mod volume_source;
 pub mod volume_warnings;
 pub mod warnings;

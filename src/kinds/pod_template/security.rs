@@ -67,6 +67,7 @@ pub fn of_pod(problems: &mut Problems, path: &Path, spec: &PodSpec) {
     for (name, value, supported) in [
         ("fsGroupChangePolicy", &context.fs_group_change_policy, ["Always", "OnRootMismatch"]),
         ("supplementalGroupsPolicy", &context.supplemental_groups_policy, ["Merge", "Strict"]),
+        ("seLinuxChangePolicy", &context.se_linux_change_policy, ["MountOption", "Recursive"]),
     ] {
         if let Some(value) = value.as_deref().filter(|value| !supported.contains(value)) {
             problems.not_supported(&path.child(name), value, &supported);

@@ -4,7 +4,9 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::pod_template::container::Around;
-use crate::pod_template::{container, dns, env, ephemeral, handler, resources, scheduling, security, volume};
+use crate::pod_template::{
+    claims, container, dns, env, ephemeral, handler, resources, scheduling, security, systems, volume,
+};
 use crate::validation::metadata;
 use object::pod::is_sidecar;
 use object::selector::names::{check_label_key, check_subdomain};
@@ -29,6 +31,7 @@ pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
     let volumes = spec.volumes.as_deref().unwrap_or_default();
     let pod = if let Owner::Pod(metadata) = owner { metadata.name.as_deref() } else { None };
     let volumes = volume::volumes(problems, &path.child("volumes"), volumes, pod.unwrap_or_default());
+    claims::of_pod(problems, &path.child("resourceClaims"), spec, pod);
     containers(problems, path, spec, &volumes);
     resources::pod_resources(problems, &path.child("resources"), spec);
     host_network(problems, path, spec, owner);
@@ -56,7 +59,9 @@ pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
         problems.one_of(&path, Some(policy), &["PreemptLowerPriority", "Never"]);
     }
     match spec.os.as_ref().map(|os| os.name.as_str()) {
-        None | Some("linux" | "windows") => {}
+        None => {}
+        Some("linux") => systems::linux(problems, path, spec),
+        Some("windows") => systems::windows(problems, path, spec),
         Some("") => problems.required(&path.child("os").child("name"), "cannot be empty"),
         Some(name) => problems.not_supported(&path.child("os"), name, &["linux", "windows"]),
     }
@@ -97,7 +102,8 @@ pub fn restarted_inits(problems: &mut Problems, path: &Path, spec: &PodSpec) {
 /// The containers of a Pod, and those that run before them.
 pub fn containers(problems: &mut Problems, path: &Path, spec: &PodSpec, volumes: &[(&str, bool)]) {
     let never_restarts = spec.restart_policy.as_deref() == Some("Never");
-    let around = Around { volumes, host_users: spec.host_users != Some(false), never_restarts };
+    let claims = &claims::names(spec);
+    let around = Around { volumes, claims, host_users: spec.host_users != Some(false), never_restarts };
     let grace = spec.termination_grace_period_seconds.unwrap_or(0);
     let list = path.child("containers");
     if spec.containers.is_empty() {

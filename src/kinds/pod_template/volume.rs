@@ -1,14 +1,14 @@
 //! Volumes of a Pod. Mirrors `ValidateVolumes` in `pkg/apis/core/validation`.
 //!
-//! Left out: the volume types of clouds and old storage systems; they count as one source each, unchecked.
+//! The volume types of clouds and storage systems are in [`volume_source`].
 
 use k8s_openapi::api::core::v1::{
     DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection, Volume, VolumeProjection,
 };
 
 use crate::core::persistent_volume_claim;
-use crate::pod_template::container::descending_path;
-use crate::pod_template::env;
+use crate::pod_template::container::{PULL_POLICIES, descending_path};
+use crate::pod_template::{env, volume_source};
 use object::quantity::Amount;
 use object::selector::names::check_subdomain;
 use object::validation::field::{Path, Problems};
@@ -49,7 +49,8 @@ fn source(problems: &mut Problems, path: &Path, volume: &Volume, pod: &str) {
             problems.forbidden(&path.child(name), "may not specify more than 1 volume type");
         } else {
             first = Some(name);
-            known_source(problems, &path.child(name), name, volume);
+            known_source(problems, &path.child(name), name, volume, !pod.is_empty());
+            volume_source::of_pod(problems, &path.child(name), name, volume);
             if name == "ephemeral" {
                 name_of_claim(problems, &path.child("name"), volume, pod);
             }
@@ -109,7 +110,8 @@ fn sources(volume: &Volume) -> impl Iterator<Item = &'static str> {
     .filter_map(|(name, given)| given.then_some(name))
 }
 
-fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volume) {
+/// `of_pod`: it is a Pod's own, no template's.
+fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volume, of_pod: bool) {
     let required = |problems: &mut Problems, field: &str, value: &str| {
         if value.is_empty() {
             problems.required(&path.child(field), "");
@@ -125,10 +127,7 @@ fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volum
         if source.path.split('/').any(|part| part == "..") {
             problems.invalid(&path.child("path"), source.path.as_str(), "must not contain '..'");
         }
-        let type_ = source.type_.as_deref().unwrap_or_default();
-        if !HOST_PATH_TYPES.contains(&type_) {
-            problems.not_supported(&path.child("type"), type_, HOST_PATH_TYPES);
-        }
+        host_path_type(problems, path, source.type_.as_deref().unwrap_or_default());
     }
     if let Some(source) = volume.secret.as_ref().filter(|_| name == "secret") {
         required(problems, "secretName", source.secret_name.as_deref().unwrap_or_default());
@@ -152,12 +151,26 @@ fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volum
         files(problems, path, source.default_mode, None);
         projections(problems, path, source.sources.as_deref().unwrap_or_default());
     }
+    if let Some(source) = volume.image.as_ref().filter(|_| name == "image") {
+        let reference = source.reference.as_deref().unwrap_or_default();
+        if of_pod {
+            required(problems, "reference", reference);
+        }
+        problems.one_of(&path.child("pullPolicy"), source.pull_policy.as_deref(), PULL_POLICIES);
+    }
     if let Some(source) = volume.downward_api.as_ref().filter(|_| name == "downwardAPI") {
         files(problems, path, source.default_mode, None);
         let items = path.child("items");
         for (i, file) in source.items.iter().flatten().enumerate() {
             downward_file(problems, &items.index(i), file);
         }
+    }
+}
+
+/// Mirrors `validateHostPathType`.
+pub fn host_path_type(problems: &mut Problems, path: &Path, type_: &str) {
+    if !HOST_PATH_TYPES.contains(&type_) {
+        problems.not_supported(&path.child("type"), type_, HOST_PATH_TYPES);
     }
 }
 

@@ -1,8 +1,5 @@
 //! Volumes and claims, and their classes. Mirrors `ValidatePersistentVolume…` of
 //! `pkg/apis/core/validation` and `pkg/apis/storage/validation`.
-//!
-//! Left out: the volume types of clouds and old storage systems count as one source each, unchecked; data sources of
-//! claims.
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 

@@ -86,7 +86,7 @@ fn new_objects_in_the_api_servers_words() {
         (
             PersistentVolume,
             volume(json!({"csi": {"driver": "a.b", "volumeHandle": "v"}})),
-            "spec.hostPath: Forbidden: may not specify more than 1 volume type".into(),
+            "spec.csi: Forbidden: may not specify more than 1 volume type".into(),
         ),
         (
             PersistentVolume,
