@@ -281,7 +281,7 @@ fn rules_of_the_wire_hold() {
         ]),
         (22, &[("", "POST /api/v1/namespaces/default/services", &[], r#"{"metadata":{"name":"A_"},"spec":{"ports":[{"port":0}]}}"#, 422, &["metadata.name: Invalid value: \\\"A_\\\"", "spec.ports[0].port"])]),
         (23, &[
-            ("", "POST /api/v1/namespaces/default/pods", &[], pod, 201, &["Warning: negative values are invalid"]),
+            ("", "POST /api/v1/namespaces/default/pods", &[], pod, 201, &["\"terminationGracePeriodSeconds\":1,"]),
             ("", "POST /apis/apps/v1/namespaces/default/deployments", &[], r#"{"metadata":{"name":"a.b"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}}"#, 201, &[]),
             ("", "POST /apis/policy/v1/namespaces/default/poddisruptionbudgets", &[], r#"{"metadata":{"name":"a"},"spec":{"selector":{}}}"#, 201, &[]),
         ]),

@@ -158,13 +158,13 @@ fn a_row_of_statuses_is_managed_as_one() {
     };
     let of = |fields: Value| ("kubelet/Update/status".to_owned(), fields);
     tell(r#"{"status":{"phase":"Running","hostIP":"172.18.0.2"}}"#);
-    let told = tell(r#"{"status":{"podIP":"10.244.0.2"}}"#);
-    assert_eq!(told, of(json!({"f:status": {"f:hostIP": {}, "f:phase": {}, "f:podIP": {}}})));
+    let told = tell(r#"{"status":{"nominatedNodeName":"n1"}}"#);
+    assert_eq!(told, of(json!({"f:status": {"f:hostIP": {}, "f:phase": {}, "f:nominatedNodeName": {}}})));
     let told = tell(r#"{"metadata":{"labels":{"app":"web"}},"status":{"reason":"Here"}}"#);
-    let status = json!({"f:hostIP": {}, "f:phase": {}, "f:podIP": {}, "f:reason": {}});
+    let status = json!({"f:hostIP": {}, "f:phase": {}, "f:nominatedNodeName": {}, "f:reason": {}});
     let labels = json!({"f:labels": {".": {}, "f:app": {}}});
     assert_eq!(told, of(json!({"f:metadata": labels, "f:status": status})));
-    let told = tell(r#"{"status":{"podIP":null}}"#);
+    let told = tell(r#"{"status":{"nominatedNodeName":null}}"#);
     let status = json!({"f:hostIP": {}, "f:phase": {}, "f:reason": {}});
     assert_eq!(told, of(json!({"f:metadata": labels, "f:status": status})));
 }

@@ -10,20 +10,30 @@ use crate::printers::cells::{created, name, node_roles};
 use crate::printers::columns::{AGE, NAME, column, wide};
 use crate::printers::fields::{at, flag, list, or_none, text};
 use crate::printers::pod;
-use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use crate::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use object::selector::names::{check_label_key, check_label_value};
-use object::validation::field::{Path, Problems};
+use object::validation::field::{Json, Path, Problems};
 use object::validation::internal::Internal;
-use object::validation::names::check_cidr;
+use object::validation::names::{check_cidr, parse_cidr};
 
 /// What the server knows of Nodes.
 pub const ROW: Row<Node> = Row {
+    defaults: Some(agree_on_pod_cidrs),
     strategy: Strategy { status: spec_and_status!(), ..Strategy::DEFAULT },
     validation: Validation {
         create: validate,
         update: validate_update,
         status: validate_status,
         ..Validation::DEFAULT
+    },
+    warnings: Warnings {
+        any: |told, node| {
+            let spec = node.spec.as_ref();
+            if spec.and_then(|spec| spec.external_id.as_deref()).is_some_and(|id| !id.is_empty()) {
+                told.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());
+            }
+        },
+        ..Warnings::DEFAULT
     },
     ..Row::new(Facts {
         field_chapters: &[
@@ -56,14 +66,32 @@ const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 const METADATA: Path = Path::new("metadata");
 
+/// The first range stands twice. Mirrors `Convert_v1_NodeSpec_To_core_NodeSpec` and its like.
+fn agree_on_pod_cidrs(node: &mut Node) {
+    let Some(spec) = &mut node.spec else { return };
+    let cidrs = pod_cidrs(spec);
+    if cidrs.first() == spec.pod_cidr.as_ref() && spec.pod_cidrs.as_deref().unwrap_or_default() == cidrs {
+        return;
+    }
+    let cidrs = cidrs.to_vec();
+    spec.pod_cidr = cidrs.first().cloned();
+    spec.pod_cidrs = Some(cidrs).filter(|cidrs| !cidrs.is_empty());
+}
+
 /// A Node as it is created.
 fn validate(problems: &mut Problems, node: &Node) {
     if let Some(spec) = &node.spec {
         taints(problems, spec);
-        for (i, cidr) in pod_cidrs(spec).iter().enumerate() {
+        let cidrs = pod_cidrs(spec);
+        for (i, cidr) in cidrs.iter().enumerate() {
             if let Some(why) = check_cidr(cidr) {
                 problems.invalid(&SPEC.child("podCIDRs").index(i), cidr.as_str(), why);
             }
+        }
+        let families: Vec<_> = cidrs.iter().filter_map(|cidr| Some(parse_cidr(cidr)?.0.is_ipv4())).collect();
+        if cidrs.len() > 2 || families.len() == 2 && families[0] == families[1] {
+            const WHY: &str = "may specify no more than one CIDR for each IP family";
+            problems.invalid(&SPEC.child("podCIDRs"), Json(cidrs), WHY);
         }
     }
     resources(problems, node);
@@ -153,7 +181,8 @@ fn resources(problems: &mut Problems, node: &Node) {
     for (list, resources) in [("capacity", &status.capacity), ("allocatable", &status.allocatable)] {
         let path = STATUS.child(list);
         for (name, quantity) in resources.iter().flatten() {
-            quantity_of(problems, &path.key(name), name, quantity);
+            // The name follows a dot here, as a field's does.
+            quantity_of(problems, &path.child(name), name, quantity);
         }
     }
 }

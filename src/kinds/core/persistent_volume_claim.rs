@@ -1,11 +1,12 @@
 //! PersistentVolumeClaims. Mirrors `ValidatePersistentVolumeClaim` of `pkg/apis/core/validation`, and
 //! `pkg/api/persistentvolumeclaim/util.go`.
-//!
-//! Left out: data sources.
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate,
+    TypedLocalObjectReference, TypedObjectReference,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -22,7 +23,10 @@ use crate::validation::volumes::{class_name, known_access_modes, positive, volum
 use crate::validation::{diff, metadata};
 use crate::warnings::amounts::fraction;
 use object::quantity::Amount;
-use object::validation::field::{Json, Path, Problems, Shown};
+use object::resources::is_native;
+use object::selector::names::{check_label_key, check_subdomain};
+use object::time::Instant;
+use object::validation::field::{Json, Literal, Path, Problems, Shown};
 use object::volume::phase_of;
 
 /// What the server knows of PersistentVolumeClaims.
@@ -30,12 +34,16 @@ pub const ROW: Row<PersistentVolumeClaim> = Row {
     defaults: Some(defaults),
     strategy: Strategy {
         status: spec_and_status!(),
-        prepare_for_create: Some(|claim, _| {
-            claim.status = Some(PersistentVolumeClaimStatus { phase: Some("Pending".into()), ..Default::default() });
-        }),
+        prepare_for_create: Some(prepare_for_create),
+        prepare_for_update: Some(|new, _| new.spec.iter_mut().for_each(name_source_twice)),
         ..Strategy::DEFAULT
     },
-    validation: Validation { create: validate, update: validate_update, ..Validation::DEFAULT },
+    validation: Validation {
+        create: validate,
+        update: validate_update,
+        status: validate_status,
+        ..Validation::DEFAULT
+    },
     warnings: Warnings { any: warn, ..Warnings::DEFAULT },
     ..Row::new(Facts {
         returns_deleted: true,
@@ -62,11 +70,39 @@ pub const BETA_CLASS: (&str, &str) =
     ("volume.beta.kubernetes.io/storage-class", "deprecated since v1.8; use \"storageClassName\" attribute instead");
 
 const SPEC: Path = Path::new("spec");
+const STATUS: Path = Path::new("status");
 
 /// Also of a claim that a StatefulSet is to make.
 pub fn defaults(claim: &mut PersistentVolumeClaim) {
     or_text(&mut claim.status.get_or_insert_default().phase, "Pending");
     spec_defaults(claim.spec.get_or_insert_default());
+}
+
+fn prepare_for_create(claim: &mut PersistentVolumeClaim, _: Instant) {
+    claim.status = Some(PersistentVolumeClaimStatus { phase: Some("Pending".into()), ..Default::default() });
+    claim.spec.iter_mut().for_each(name_source_twice);
+}
+
+/// What a claim is filled from has two fields. The older one takes claims and snapshots only, and is emptied without a word; each
+/// is filled in from the other. Mirrors `EnforceDataSourceBackwardsCompatibility` and `NormalizeDataSources`.
+fn name_source_twice(spec: &mut PersistentVolumeClaimSpec) {
+    // A source in another namespace is behind a gate that is off.
+    spec.data_source_ref.take_if(|source| source.namespace.is_some());
+    spec.data_source.take_if(|source| {
+        let group = source.api_group.as_deref().unwrap_or_default();
+        ![("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")].contains(&(group, &source.kind))
+    });
+    match (&spec.data_source, &spec.data_source_ref) {
+        (Some(TypedLocalObjectReference { api_group, kind, name }), None) => {
+            let (api_group, kind, name) = (api_group.clone(), kind.clone(), name.clone());
+            spec.data_source_ref = Some(TypedObjectReference { api_group, kind, name, namespace: None });
+        }
+        (None, Some(TypedObjectReference { api_group, kind, name, .. })) => {
+            let (api_group, kind, name) = (api_group.clone(), kind.clone(), name.clone());
+            spec.data_source = Some(TypedLocalObjectReference { api_group, kind, name });
+        }
+        _ => {}
+    }
 }
 
 /// Mirrors `ValidatePersistentVolumeClaim`.
@@ -126,6 +162,74 @@ pub fn validate_spec(problems: &mut Problems, path: &Path, spec: &PersistentVolu
     }
     class_name(problems, path, spec.storage_class_name.as_deref());
     volume_mode(problems, path, spec.volume_mode.as_deref());
+    let (source, other) = (spec.data_source.as_ref(), spec.data_source_ref.as_ref());
+    if let Some(TypedLocalObjectReference { api_group, kind, name }) = source {
+        data_source(problems, &path.child("dataSource"), api_group.as_deref(), kind, name);
+    }
+    if let Some(TypedObjectReference { api_group, kind, name, .. }) = other {
+        data_source(problems, &path.child("dataSourceRef"), api_group.as_deref(), kind, name);
+    }
+    if let (Some(source), Some(other)) = (source, other)
+        && (&source.api_group, &source.kind, &source.name) != (&other.api_group, &other.kind, &other.name)
+    {
+        // What is shown is the path to the other, a struct with nothing to show.
+        problems.invalid(path, Literal("{}"), "must match dataSourceRef");
+    }
+    if let Some(class) = spec.volume_attributes_class_name.as_deref().filter(|class| !class.is_empty()) {
+        problems.all_invalid(&path.child("volumeAttributesClassName"), class, check_subdomain(class));
+    }
+}
+
+/// Mirrors `validateDataSource`.
+fn data_source(problems: &mut Problems, path: &Path, group: Option<&str>, kind: &str, name: &str) {
+    for (field, value) in [("name", name), ("kind", kind)] {
+        if value.is_empty() {
+            problems.required(&path.child(field), "");
+        }
+    }
+    match group.unwrap_or_default() {
+        "" if kind != "PersistentVolumeClaim" => {
+            problems.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+        }
+        "" => {}
+        group => problems.all_invalid(&path.child("apiGroup"), group, check_subdomain(group)),
+    }
+}
+
+/// What a claim has, or is to have. Mirrors `ValidatePersistentVolumeClaimStatusUpdate`.
+fn validate_status(problems: &mut Problems, new: &PersistentVolumeClaim, _: &PersistentVolumeClaim) {
+    let Some(status) = &new.status else { return };
+    amounts(problems, &STATUS.child("capacity"), status.capacity.as_ref());
+    // Its path is that of no field.
+    let path = STATUS.child("allocatedResourceStatus");
+    for name in status.allocated_resource_statuses.iter().flat_map(|statuses| statuses.keys()) {
+        resource_name(problems, &path, name);
+    }
+    let path = STATUS.child("allocatedResources");
+    for name in status.allocated_resources.iter().flat_map(|amounts| amounts.keys()) {
+        resource_name(problems, &path, name);
+    }
+    amounts(problems, &path, status.allocated_resources.as_ref());
+}
+
+/// Mirrors `validateBasicResource`.
+fn amounts(problems: &mut Problems, path: &Path, amounts: Option<&BTreeMap<String, Quantity>>) {
+    for (name, amount) in amounts.into_iter().flatten() {
+        let value = Amount::of(amount).value();
+        if value < 0 {
+            problems.invalid(&path.key(name), value, "must be a valid resource quantity");
+        }
+    }
+}
+
+/// Mirrors `validatePersistentVolumeClaimResourceKey`.
+fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
+    let wrong = check_label_key(name);
+    if !wrong.is_empty() {
+        problems.all_invalid(path, name, wrong);
+    } else if name != "storage" && is_native(name) {
+        problems.not_supported(path, name, &["storage"]);
+    }
 }
 
 /// The claim that is made for each Pod with such a volume. Of its metadata only labels and annotations are taken over, so
@@ -210,6 +314,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_a_claim_is_filled_from_is_said_twice() {
+        let claim = json!({"kind": "PersistentVolumeClaim", "name": "a"});
+        let other = json!({"apiGroup": "example.com", "kind": "Image", "name": "a"});
+        for (sent, source, source_ref) in [
+            (json!({"dataSource": claim}), &claim, &claim),
+            (json!({"dataSource": {"kind": "Pod", "name": "a"}}), &Value::Null, &Value::Null),
+            (json!({"dataSource": other, "dataSourceRef": claim}), &claim, &claim),
+            (json!({"dataSourceRef": other}), &other, &other),
+            (json!({"dataSourceRef": {"kind": "Image", "name": "a", "namespace": "n"}}), &Value::Null, &Value::Null),
+        ] {
+            let mut spec: PersistentVolumeClaimSpec = serde_json::from_value(sent.clone()).unwrap();
+            name_source_twice(&mut spec);
+            let said = serde_json::to_value(&spec).unwrap();
+            assert_eq!((&said["dataSource"], &said["dataSourceRef"]), (source, source_ref), "{sent}");
+        }
+    }
 
     #[test]
     fn what_is_not_said_of_a_claim() {

@@ -50,6 +50,47 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_twice_is_filled_in_from_the_other() {
+        for (kind, sent, path, want) in [
+            (Kind::Pod, json!({"status": {"podIP": "10.0.0.9"}}), "/status/podIPs", json!([{"ip": "10.0.0.9"}])),
+            (Kind::Pod, json!({"status": {"podIPs": [{"ip": "10.0.0.9"}]}}), "/status/podIP", json!("10.0.0.9")),
+            (Kind::Node, json!({"spec": {"podCIDR": "10.0.0.0/24"}}), "/spec/podCIDRs", json!(["10.0.0.0/24"])),
+            (Kind::Node, json!({"spec": {"podCIDRs": ["10.0.0.0/24"]}}), "/spec/podCIDR", json!("10.0.0.0/24")),
+        ] {
+            let mut object = kind.decode(sent.clone()).unwrap();
+            set_defaults(&mut object);
+            assert_eq!(object.to_json().pointer(path), Some(&want), "{sent}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_set_right() {
+        let service = json!({"spec": {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}},
+            "ports": [{"port": 80, "targetPort": ""}]}});
+        let mut service = Kind::Service.decode(service).unwrap();
+        set_defaults(&mut service);
+        let spec = service.to_json()["spec"].clone();
+        assert_eq!((&spec["sessionAffinityConfig"], &spec["ports"][0]["targetPort"]), (&json!(null), &json!(80)));
+        let spec = json!({"terminationGracePeriodSeconds": -1, "containers": [{"name": "a"}]});
+        let init = json!({"name": "a", "ports": [{"containerPort": 80}]});
+        let on_host = json!({"hostNetwork": true, "containers": [], "initContainers": [init]});
+        for (kind, sent, path, want) in [
+            (Kind::Pod, json!({"spec": spec}), "/spec/terminationGracePeriodSeconds", 1),
+            (
+                Kind::PodTemplate,
+                json!({"template": {"spec": spec}}),
+                "/template/spec/terminationGracePeriodSeconds",
+                -1,
+            ),
+            (Kind::Pod, json!({"spec": on_host}), "/spec/initContainers/0/ports/0/hostPort", 80),
+        ] {
+            let mut object = kind.decode(sent).unwrap();
+            set_defaults(&mut object);
+            assert_eq!(object.to_json().pointer(path), Some(&json!(want)), "{kind}");
+        }
+    }
+
+    #[test]
     fn a_driver_has_volumes_that_last_unless_it_says_otherwise() {
         for (spec, want) in [
             (json!({}), json!(["Persistent"])),

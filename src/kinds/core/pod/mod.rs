@@ -5,7 +5,7 @@
 //! - [`update`], [`resize`]: what may change. [`status`]: what a status must keep. [`label_keys`]: selectors that ask for the
 //!   Pod's own labels.
 //!
-//! Left out: resource claims, overhead, and what a Pod for Windows must not ask for.
+//! Left out: overhead, and the options of Windows.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
@@ -22,7 +22,7 @@ use crate::printers::fields::{list, text, text_or_none};
 use crate::printers::pod;
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use object::Pod;
-use object::pod::status::{PodCondition, PodStatus};
+use object::pod::status::{PodCondition, PodIP, PodStatus};
 use object::pod::{Spec, assigned_node, qos_class};
 use object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
 use object::time::Instant;
@@ -122,18 +122,54 @@ fn defaults(pod: &mut Pod) {
         }
     }
     request_what_is_limited_in_all(pod);
+    agree_on_addresses(pod);
     let spec: &mut PodSpec = pod.spec.get_or_insert_default();
     pod_spec_defaults(spec);
+    // A Pod has a moment at least; a template keeps what it says.
+    if spec.termination_grace_period_seconds.is_some_and(|seconds| seconds < 0) {
+        spec.termination_grace_period_seconds = Some(1);
+    }
     or(&mut spec.enable_service_links, true);
     if spec.host_network == Some(true) {
-        for port in spec.containers.iter_mut().flat_map(|c| c.ports.iter_mut().flatten()) {
+        let all = spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten());
+        for port in all.flat_map(|container| container.ports.iter_mut().flatten()) {
             or(&mut port.host_port, port.container_port);
         }
     }
 }
 
+/// A Pod that stands for one of a node's own names the node.
+fn mirror(problems: &mut Problems, pod: &Pod) {
+    const MIRROR: &str = "kubernetes.io/config.mirror";
+    let annotations = pod.metadata.annotations.as_ref();
+    if let Some(value) = annotations.and_then(|all| all.get(MIRROR)).filter(|_| assigned_node(pod).is_none()) {
+        let path = Path::new("metadata");
+        let path = path.child("annotations");
+        problems.invalid(&path.key(MIRROR), value.as_str(), "must set spec.nodeName if mirror pod annotation is set");
+    }
+}
+
+/// The first of a Pod's addresses stands twice; where the two differ, the older field counts. Mirrors
+/// `Convert_v1_PodStatus_To_core_PodStatus` and its like.
+fn agree_on_addresses(pod: &mut Pod) {
+    let Some(status) = pod.status.as_deref() else { return };
+    let ip = status.pod_ip.as_deref().unwrap_or_default();
+    let first = status.pod_ips.iter().flatten().next().map_or("", |first| &first.ip);
+    if ip == first {
+        return;
+    }
+    let (ip, first) = (ip.to_owned(), first.to_owned());
+    let status = pod.status.get_or_insert_default();
+    if ip.is_empty() {
+        status.pod_ip = Some(first.into());
+    } else {
+        status.pod_ips = Some(vec![PodIP { ip: ip.into() }]);
+    }
+}
+
 /// A new Pod.
 fn validate(problems: &mut Problems, pod: &Pod) {
+    mirror(problems, pod);
     deletion_cost(problems, pod);
     let spec = &pod.spec.as_ref().map(Spec::whole).unwrap_or_default();
     pod_spec(problems, &SPEC, spec, Owner::Pod(&pod.metadata));
