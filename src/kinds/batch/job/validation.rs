@@ -1,9 +1,10 @@
 //! Jobs. Mirrors `pkg/apis/batch/validation`.
-//!
-//! Left out: of a Job's status, the checks of its counts and indexes.
+
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::batch::v1::{
-    Job, JobCondition, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule,
+    Job, JobCondition, JobSpec, JobStatus, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule,
+    SuccessPolicyRule,
 };
 use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -20,6 +21,7 @@ use object::validation::internal::Internal;
 use object::validation::names::{check_dns_label, prefixed_path};
 
 const SPEC: Path = Path::new("spec");
+const STATUS: Path = Path::new("status");
 const TEMPLATE: &str = "template";
 
 /// How many Pods of an Indexed Job may be there at once, and how many may fail.
@@ -445,34 +447,123 @@ fn moved(there: &PodTemplateSpec, wanted: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-/// What a Job's end says of it: what has become true must be all of it. Mirrors `validateJobStatus`, with what
-/// `getStatusValidationOptions` has looked at.
+/// What a Job's status says: counts that make sense, and of its end all that belongs to it. What did not change is not looked
+/// at. Mirrors `validateJobStatus` and `ValidateJobStatusUpdate`, with what `getStatusValidationOptions` has looked at.
 pub fn job_status(problems: &mut Problems, new: &Job, old: &Job) {
-    let holds = |job: &Job, type_: &str| {
-        let mut conditions = job.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let (status, before) = (&new.status.clone().unwrap_or_default(), &old.status.clone().unwrap_or_default());
+    let holds = |status: &JobStatus, type_: &str| {
+        let mut conditions = status.conditions.iter().flatten();
         conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
     };
-    let begins = |type_: &str| holds(new, type_) && !holds(old, type_);
-    let (complete, failed) = (begins("Complete"), begins("Failed"));
-    if !complete && !failed {
-        return;
-    }
-    let path = Path::new("status");
-    let conditions = path.child("conditions");
-    if holds(new, "Complete") && holds(new, "Failed") {
+    let is = |type_: &str| holds(status, type_);
+    let changed = |type_: &str| is(type_) != holds(before, type_);
+    let (complete, failed) = (is("Complete"), is("Failed"));
+    let finished = complete || failed;
+    let ends = finished != (holds(before, "Complete") || holds(before, "Failed"));
+    let conditions = STATUS.child("conditions");
+    counts_of_status(problems, status);
+    if (changed("Complete") || changed("Failed")) && complete && failed {
         problems.wrong(&conditions, "cannot set Complete=True and Failed=true conditions");
     }
-    let status = new.status.clone().unwrap_or_default();
-    if complete && status.completion_time.is_none() {
-        problems.required(&path.child("completionTime"), "completionTime is required for Complete jobs");
+    if (changed("Complete") || changed("FailureTarget")) && complete && is("FailureTarget") {
+        problems.wrong(&conditions, "cannot set Complete=True and FailureTarget=true conditions");
     }
-    if failed && !holds(new, "FailureTarget") {
+    let at = STATUS.child("completionTime");
+    if changed("Complete") || status.completion_time != before.completion_time {
+        match &status.completion_time {
+            Some(time) if !complete => {
+                problems.invalid(&at, Json(time), "cannot set completionTime when there is no Complete=True condition");
+            }
+            None if complete => problems.required(&at, "completionTime is required for Complete jobs"),
+            _ => {}
+        }
+    }
+    let times = |status: &JobStatus| (status.start_time.clone(), status.completion_time.clone());
+    if let (Some(start), Some(end)) = times(status)
+        && end < start
+        && times(status) != times(before)
+    {
+        problems.invalid(&at, Json(&end), "completionTime cannot be set before startTime");
+    }
+    if (changed("Failed") || changed("FailureTarget")) && failed && !is("FailureTarget") {
         problems.wrong(&conditions, "cannot set Failed=True condition without the FailureTarget=true condition");
     }
-    if complete && !holds(new, "SuccessCriteriaMet") {
+    if (changed("Complete") || changed("SuccessCriteriaMet")) && complete && !is("SuccessCriteriaMet") {
         problems.wrong(&conditions, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition");
     }
-    if status.start_time.is_none() {
-        problems.required(&path.child("startTime"), "startTime is required for finished job");
+    for (field, count, before) in
+        [("active", status.active, before.active), ("terminating", status.terminating, before.terminating)]
+    {
+        if let Some(count) = count.filter(|count| finished && *count > 0 && (ends || Some(*count) != before)) {
+            problems.invalid(&STATUS.child(field), count, &format!("{field}>0 is invalid for finished job"));
+        }
+    }
+    if finished && status.start_time.is_none() && (ends || before.start_time.is_some()) {
+        problems.required(&STATUS.child("startTime"), "startTime is required for finished job");
+    }
+    indexes_of_status(problems, new.spec.as_ref(), status, before);
+    let more = status.ready.filter(|ready| *ready > status.active.unwrap_or(0));
+    if let Some(ready) = more.filter(|_| (status.ready, status.active) != (before.ready, before.active)) {
+        problems.invalid(&STATUS.child("ready"), ready, "cannot set more ready pods than active");
+    }
+    for type_ in ["Failed", "Complete", "FailureTarget"] {
+        if holds(before, type_) && !is(type_) {
+            problems.wrong(&conditions, &format!("cannot disable the terminal {type_}=True condition"));
+        }
+    }
+}
+
+/// No count is negative, and no Pod that is yet to be counted stands twice.
+fn counts_of_status(problems: &mut Problems, status: &JobStatus) {
+    for (field, count) in [
+        ("active", status.active),
+        ("succeeded", status.succeeded),
+        ("failed", status.failed),
+        ("ready", status.ready),
+        ("terminating", status.terminating),
+    ] {
+        problems.not_negative(&STATUS.child(field), count.unwrap_or(0));
+    }
+    let (path, mut seen) = (STATUS.child("uncountedTerminatedPods"), BTreeSet::new());
+    let Some(uncounted) = &status.uncounted_terminated_pods else { return };
+    for (field, pods) in [("succeeded", &uncounted.succeeded), ("failed", &uncounted.failed)] {
+        let list = path.child(field);
+        for (i, pod) in pods.iter().flatten().enumerate() {
+            if pod.is_empty() {
+                problems.invalid(&list.index(i), "", "must not be empty");
+            } else if !seen.insert(pod) {
+                problems.duplicate(&list.index(i), pod.as_str());
+            }
+        }
+    }
+}
+
+/// Which Pods of an Indexed Job have succeeded, and which have failed.
+fn indexes_of_status(problems: &mut Problems, spec: Option<&JobSpec>, status: &JobStatus, before: &JobStatus) {
+    let default = JobSpec::default();
+    let spec = spec.unwrap_or(&default);
+    let (completed, failed) =
+        (status.completed_indexes.as_deref().unwrap_or_default(), status.failed_indexes.as_deref());
+    let completed_changed = completed != before.completed_indexes.as_deref().unwrap_or_default();
+    let failed = failed.filter(|_| status.failed_indexes != before.failed_indexes);
+    let (at, at_failed) = (STATUS.child("completedIndexes"), STATUS.child("failedIndexes"));
+    if let Some(completions) = spec.completions {
+        if let Err(error) = intervals(completed, completions)
+            && completed_changed
+        {
+            problems.invalid(&at, completed, &format!("error parsing completedIndexes: {error}"));
+        }
+        if let Some(failed) = failed.filter(|_| spec.backoff_limit_per_index.is_some())
+            && let Err(error) = intervals(failed, completions)
+        {
+            problems.invalid(&at_failed, failed, &format!("error parsing failedIndexes: {error}"));
+        }
+    }
+    if completed_changed && !completed.is_empty() && spec.completion_mode.as_deref() != Some("Indexed") {
+        const WHY: &str = "cannot set non-empty completedIndexes when non-indexed completion mode";
+        problems.invalid(&at, completed, WHY);
+    }
+    if let Some(failed) = failed.filter(|_| spec.backoff_limit_per_index.is_none()) {
+        problems.invalid(&at_failed, failed, "cannot set non-null failedIndexes when backoffLimitPerIndex is null");
     }
 }

@@ -9,11 +9,12 @@ use crate::validation::diff;
 use object::Pod;
 use object::pod::status::{ContainerStatus, PodStatus};
 use object::pod::{could_restart_all, is_restarted};
-use object::selector::names::check_subdomain;
+use object::selector::names::{check_label_key, check_subdomain};
 use object::text::Text;
 use object::validation::field::{Json, Literal, Path, Problems, Shown};
 use object::validation::internal::Internal;
-use object::validation::names::check_ip;
+use object::validation::names::{check_ip, parse_ip_sloppy};
+use serde_json::json;
 
 const STATUS: Path = Path::new("status");
 
@@ -191,6 +192,13 @@ fn no_new_gates(problems: &mut Problems, spec: &PodSpec, before: &PodSpec) {
 pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
     let (after, before) = (PodStatus::default(), PodStatus::default());
     let (after, before) = (new.status.as_deref().unwrap_or(&after), old.status.as_deref().unwrap_or(&before));
+    for (i, condition) in after.conditions.iter().flatten().enumerate() {
+        // Said of the Pod itself, they are not looked at. The path has a name of Go.
+        if !["PodScheduled", "Ready", "Initialized"].contains(&&*condition.type_) {
+            let list = STATUS.child("conditions");
+            problems.all_invalid(&list.index(i).child("Type"), &condition.type_, check_label_key(&condition.type_));
+        }
+    }
     if before.qos_class.is_some() {
         let shown = |class: &Option<Text>| Json(class).shown();
         problems.immutable(&STATUS.child("qosClass"), &after.qos_class, &before.qos_class, shown);
@@ -205,7 +213,10 @@ pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
                 problems.invalid(&list.index(i), ip.ip.as_str(), why);
             }
         }
+        let all: Vec<&str> = after.pod_ips.iter().flatten().map(|ip| ip.ip.as_str()).collect();
+        one_of_each_family(problems, &list, &all, "PodIP");
     }
+    host_addresses(problems, after);
     let Some(spec) = old.spec.as_ref().filter(|spec| !could_restart_all(spec)) else { return };
     let inits = spec.init_containers.as_deref().unwrap_or_default();
     let statuses = [
@@ -219,6 +230,40 @@ pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
             let own = containers.iter().find(|container| container.name == name);
             policy == Some("Always") || own.is_some_and(|container| is_restarted(policy, container, code))
         });
+    }
+}
+
+/// A node has an address of each family at most. Mirrors `validateHostIPs`.
+fn host_addresses(problems: &mut Problems, status: &PodStatus) {
+    let list = STATUS.child("hostIPs");
+    let all: Vec<&str> = status.host_ips.iter().flatten().map(|ip| ip.ip.as_str()).collect();
+    let Some(first) = all.first() else { return };
+    if status.host_ip.as_deref().unwrap_or_default() != *first {
+        problems.invalid(&list.index(0).child("ip"), *first, "must be equal to `hostIP`");
+    }
+    for (i, ip) in all.iter().enumerate() {
+        if let Some(why) = check_ip(ip) {
+            problems.invalid(&list.index(i), *ip, why);
+        }
+    }
+    one_of_each_family(problems, &list, &all, "HostIP");
+}
+
+/// Two addresses are of two families. Those of a list of structs of this Go type, which has one field.
+fn one_of_each_family(problems: &mut Problems, list: &Path, all: &[&str], type_: &str) {
+    if all.len() < 2 {
+        return;
+    }
+    let shown: Vec<_> = all.iter().map(|ip| json!({"ip": ip})).collect();
+    let families: Vec<_> = all.iter().filter_map(|ip| Some(parse_ip_sloppy(ip)?.is_ipv4())).collect();
+    if all.len() > 2 || families.len() == 2 && families[0] == families[1] {
+        const WHY: &str = "may specify no more than one IP for each IP family";
+        problems.invalid(list, Internal(&format!("[]{type_}"), &shown), WHY);
+    }
+    for (i, ip) in all.iter().enumerate() {
+        if all[..i].contains(ip) {
+            problems.duplicate(&list.index(i), Internal(type_, &shown[i]));
+        }
     }
 }
 

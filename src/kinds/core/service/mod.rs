@@ -24,7 +24,12 @@ pub const ROW: Row<Service> = Row {
         prepare_for_update: Some(agree_on_cluster_ips),
         ..Strategy::DEFAULT
     },
-    validation: Validation { create: validation::service, update: validation::service_update, ..Validation::DEFAULT },
+    validation: Validation {
+        create: validation::service,
+        update: validation::service_update,
+        status: validation::service_status,
+        ..Validation::DEFAULT
+    },
     warnings: Warnings { any: warn, status: warn_of_status, ..Warnings::DEFAULT },
     ..Row::new(Facts {
         returns_deleted: true,
@@ -94,12 +99,16 @@ fn defaults(service: &mut Service) {
             }
         }
     }
+    if spec.session_affinity.as_deref() == Some("None") {
+        spec.session_affinity_config = None;
+    }
     if spec.session_affinity.as_deref() == Some("ClientIP") {
         let config = spec.session_affinity_config.get_or_insert_default();
         or(&mut config.client_ip.get_or_insert_default().timeout_seconds, AFFINITY_SECONDS);
     }
     for port in spec.ports.iter_mut().flatten() {
         or_text(&mut port.protocol, "TCP");
+        port.target_port.take_if(|target| matches!(target, IntOrString::String(name) if name.is_empty()));
         or(&mut port.target_port, IntOrString::Int(port.port));
     }
 }

@@ -13,10 +13,12 @@ use crate::validation::{addresses, metadata};
 use object::selector::names::{check_label_key, check_subdomain};
 use object::validation::field::{Json, Path, Problems};
 use object::validation::internal::Internal;
-use object::validation::names::{check_cidr, check_dns_label, check_ip, check_port};
+use object::validation::names::{check_cidr, check_dns_label, check_ip, check_port, parse_ip_sloppy};
 
 const SPEC: Path = Path::new("spec");
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+/// Where the ranges of clients were said before there was a field for it.
+const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 const FAMILIES: &[&str] = &["IPv4", "IPv6"];
 const FAMILY_POLICIES: &[&str] = &["PreferDualStack", "RequireDualStack", "SingleStack"];
 const DISTRIBUTIONS: &[&str] = &["PreferClose", "PreferSameZone", "PreferSameNode"];
@@ -47,13 +49,50 @@ pub fn service(problems: &mut Problems, service: &Service) {
     session_affinity(problems, spec);
     cluster_ips(problems, spec);
     for (i, address) in spec.external_ips.iter().flatten().enumerate() {
-        addresses::ip(problems, &SPEC.child("externalIPs").index(i), address);
+        let list = SPEC.child("externalIPs");
+        match check_ip(address) {
+            Some(why) => problems.invalid(&list.index(i), address.as_str(), why),
+            None => addresses::reachable(problems, &list.index(i), address),
+        }
     }
     problems.one_of(&SPEC.child("type"), spec.type_.as_deref(), TYPES);
     node_ports(problems, type_, list);
     ports_differ(problems, list);
-    load_balancing(problems, spec);
+    load_balancing(problems, service, spec);
     policies(problems, spec);
+}
+
+/// Where a load balancer is. Mirrors `ValidateLoadBalancerStatus`.
+pub fn service_status(problems: &mut Problems, new: &Service, _: &Service) {
+    let path = Path::new("status");
+    let path = path.child("loadBalancer");
+    let path = path.child("ingress");
+    let ingress = new.status.as_ref().and_then(|status| status.load_balancer.as_ref()?.ingress.as_deref());
+    let balanced = new.spec.as_ref().is_some_and(|spec| spec.type_.as_deref() == Some("LoadBalancer"));
+    if !balanced && ingress.is_some_and(|ingress| !ingress.is_empty()) {
+        return problems.forbidden(&path, "may only be used when `spec.type` is 'LoadBalancer'");
+    }
+    for (i, point) in ingress.unwrap_or_default().iter().enumerate() {
+        let path = path.index(i);
+        let ip = point.ip.as_deref().unwrap_or_default();
+        if let Some(why) = check_ip(ip).filter(|_| !ip.is_empty()) {
+            problems.invalid(&path.child("ip"), ip, why);
+        }
+        let at = path.child("ipMode");
+        match point.ip_mode.as_deref() {
+            None if !ip.is_empty() => problems.required(&at, "must be specified when `ip` is set"),
+            Some(_) if ip.is_empty() => problems.forbidden(&at, "may not be specified when `ip` is not set"),
+            None | Some("Proxy" | "VIP") => {}
+            Some(mode) => problems.not_supported(&at, mode, &["Proxy", "VIP"]),
+        }
+        if let Some(host) = point.hostname.as_deref().filter(|host| !host.is_empty()) {
+            let at = path.child("hostname");
+            problems.all_invalid(&at, host, check_subdomain(host));
+            if parse_ip_sloppy(host).is_some() {
+                problems.invalid(&at, host, "must be a DNS name, not an IP address");
+            }
+        }
+    }
 }
 
 /// What may not change in a Service.
@@ -228,7 +267,7 @@ fn ports_differ(problems: &mut Problems, ports: &[ServicePort]) {
 }
 
 /// What only a load balancer has.
-fn load_balancing(problems: &mut Problems, spec: &ServiceSpec) {
+fn load_balancing(problems: &mut Problems, service: &Service, spec: &ServiceSpec) {
     const WHY: &str = "may only be used when `type` is 'LoadBalancer'";
     let balanced = spec.type_.as_deref() == Some("LoadBalancer");
     // The field's name begins with a capital in this one path.
@@ -240,6 +279,20 @@ fn load_balancing(problems: &mut Problems, spec: &ServiceSpec) {
     for (i, range) in ranges.iter().map(|range| range.trim()).enumerate() {
         if let Some(why) = check_cidr(range) {
             problems.invalid(&path.index(i), range, why);
+        }
+    }
+    let annotations = service.metadata.annotations.as_ref();
+    if let Some(ranges) = annotations.and_then(|all| all.get(SOURCE_RANGES)).filter(|_| ranges.is_empty()) {
+        let path = Path::new("metadata");
+        let path = path.child("annotations");
+        let path = path.key(SOURCE_RANGES);
+        if !balanced {
+            problems.forbidden(&path, WHY);
+        }
+        for range in ranges.split(',').map(str::trim).filter(|_| !ranges.trim().is_empty()) {
+            if let Some(why) = check_cidr(range) {
+                problems.invalid(&path, range, why);
+            }
         }
     }
     if spec.allocate_load_balancer_node_ports.is_some() && !balanced {

@@ -13,7 +13,7 @@ use crate::{defaults, strategy};
 use object::time::Instant;
 use object::{Kind, Object, Status};
 
-use crate::validation::{validate_create, validate_update};
+use crate::validation::{validate_create, validate_status_update, validate_update};
 
 fn object(kind: Kind, value: Value) -> Object {
     let mut object = kind.decode(value).unwrap();
@@ -533,4 +533,83 @@ fn how_large_the_pods_of_a_suspended_job_are_can_change_while_there_are_none() {
     assert_eq!(change(&job("2", 0), &job("1", 0)), "");
     let text = change(&job("2", 1), &job("1", 1));
     assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
+}
+
+#[test]
+fn statuses_that_make_no_sense() {
+    let completed = json!({"conditions": [{"type": "Complete", "status": "True"}, {"type": "SuccessCriteriaMet", "status": "True"}],
+        "startTime": "2026-01-02T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z", "active": 1});
+    let two = json!([{"ip": "10.0.0.8"}, {"ip": "10.0.0.9"}]);
+    let balanced = |ingress: Value| json!({"loadBalancer": {"ingress": [ingress]}});
+    for (kind, spec, status, want) in [
+        (
+            Kind::Job,
+            json!({}),
+            json!({"active": -1}),
+            "status.active: Invalid value: -1: must be greater than or equal to 0",
+        ),
+        (
+            Kind::Job,
+            json!({"completions": 3}),
+            json!({"completedIndexes": "1", "failedIndexes": "", "ready": 1}),
+            "[status.completedIndexes: Invalid value: \"1\": cannot set non-empty completedIndexes when non-indexed completion \
+             mode, status.failedIndexes: Invalid value: \"\": cannot set non-null failedIndexes when backoffLimitPerIndex is null, \
+             status.ready: Invalid value: 1: cannot set more ready pods than active]",
+        ),
+        (
+            Kind::Job,
+            json!({}),
+            json!({"uncountedTerminatedPods": {"succeeded": ["a", ""], "failed": ["a"]}}),
+            "[status.uncountedTerminatedPods.succeeded[1]: Invalid value: \"\": must not be empty, \
+             status.uncountedTerminatedPods.failed[0]: Duplicate value: \"a\"]",
+        ),
+        (
+            Kind::Job,
+            json!({}),
+            completed,
+            "[status.completionTime: Invalid value: \"2026-01-01T00:00:00Z\": completionTime cannot be set before startTime, \
+             status.active: Invalid value: 1: active>0 is invalid for finished job]",
+        ),
+        (
+            Kind::Pod,
+            json!({}),
+            json!({"podIP": "10.0.0.8", "podIPs": two, "hostIPs": [{"ip": "x"}], "conditions": [{"type": "", "status": "True"}]}),
+            "[status.conditions[0].Type: Invalid value: \"\": name part must be non-empty, status.conditions[0].Type: Invalid \
+             value: \"\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+             alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+             '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), status.podIPs: Invalid value: \
+             [{\"IP\":\"10.0.0.8\"},{\"IP\":\"10.0.0.9\"}]: may specify no more than one IP for each IP family, \
+             status.hostIPs[0].ip: Invalid value: \"x\": must be equal to `hostIP`, status.hostIPs[0]: Invalid value: \"x\": must \
+             be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)]",
+        ),
+        (
+            Kind::PersistentVolumeClaim,
+            json!({}),
+            json!({"capacity": {"storage": "-1"}, "allocatedResources": {"cpu": "1"}}),
+            "[status.capacity[storage]: Invalid value: -1: must be a valid resource quantity, status.allocatedResources: \
+             Unsupported value: \"cpu\": supported values: \"storage\"]",
+        ),
+        (
+            Kind::Service,
+            json!({"type": "ClusterIP"}),
+            balanced(json!({"ip": "10.0.0.1"})),
+            "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
+        ),
+        (
+            Kind::Service,
+            json!({"type": "LoadBalancer"}),
+            balanced(json!({"ip": "10.0.0.1", "ipMode": "Odd", "hostname": "10.0.0.1"})),
+            "[status.loadBalancer.ingress[0].ipMode: Unsupported value: \"Odd\": supported values: \"Proxy\", \"VIP\", \
+             status.loadBalancer.ingress[0].hostname: Invalid value: \"10.0.0.1\": must be a DNS name, not an IP address]",
+        ),
+    ] {
+        let of = |status: &Value| json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec, "status": status});
+        let read = |status: &Value| {
+            let mut object = kind.decode(of(status)).unwrap();
+            defaults::set_defaults(&mut object);
+            object
+        };
+        let (new, old) = (read(&status), read(&json!({})));
+        assert_eq!(message(&new, validate_status_update(&new, &old, None)), want, "{kind} {status}");
+    }
 }
