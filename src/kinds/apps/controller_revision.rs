@@ -20,8 +20,11 @@ pub const ROW: Row<ControllerRevision> = Row {
     })
 };
 
-/// A revision's number. Mirrors `ValidateControllerRevision`.
+/// A revision's data and number. Mirrors `ValidateControllerRevision`.
 fn validate(problems: &mut Problems, revision: &ControllerRevision) {
+    if revision.data.as_ref().is_none_or(|data| data.0.is_null()) {
+        problems.required(&Path::new("data"), "data is mandatory");
+    }
     problems.not_negative(&Path::new("revision"), revision.revision);
 }
 

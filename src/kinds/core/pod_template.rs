@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::pod_template::defaults::template_defaults;
 use crate::pod_template::template::template_body;
+use crate::pod_template::warnings::of_pod_spec;
 use crate::printers::cells::{containers, name};
 use crate::printers::columns::{NAME, column};
 use crate::printers::fields::labels;
-use crate::row::{Facts, Generation, Row, Strategy, Table, Validation};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
 use object::validation::field::{Path, Problems};
 
 /// What the server knows of PodTemplates.
@@ -23,6 +24,14 @@ pub const ROW: Row<PodTemplate> = Row {
         create: validate,
         update: |problems, new, _| validate(problems, new),
         ..Validation::DEFAULT
+    },
+    warnings: Warnings {
+        create: |told, object| {
+            let template = object.template.as_ref();
+            let (meta, spec) = (template.and_then(|it| it.metadata.as_ref()), template.and_then(|it| it.spec.as_ref()));
+            of_pod_spec(told, "template.spec", meta, spec);
+        },
+        ..Warnings::DEFAULT
     },
     ..Row::new(Facts {
         returns_deleted: true,

@@ -160,10 +160,13 @@ fn resources(problems: &mut Problems, path: &Path, list: Option<&BTreeMap<String
 /// Mirrors `ValidateResourceQuotaResourceName`.
 fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
     let wrong = check_label_key(name);
+    let known = name.contains('/') || is_standard(name);
     if !wrong.is_empty() {
         problems.all_invalid(path, name, wrong);
-    } else if !name.contains('/') && !is_standard(name) {
+    } else if !known {
         problems.invalid(path, name, "must be a standard resource type or fully qualified");
+    }
+    if !known {
         problems.invalid(path, name, "must be a standard resource for quota");
     }
 }

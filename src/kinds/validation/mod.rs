@@ -15,8 +15,7 @@
 //! - A valid object costs no text. Kept by the benchmark `cluster`.
 //! - What did not change in an update is not looked at again. Kept by `what_is_there_stays`.
 //!
-//! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
-//! accepted as they are.
+//! Left out: fields that nothing here acts on, such as the options of Windows, are accepted as they are.
 
 use crate::certificates::certificate_signing_request;
 use crate::core::namespace;

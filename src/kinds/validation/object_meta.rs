@@ -112,7 +112,9 @@ fn owner_references(problems: &mut Problems, owners: &[OwnerReference]) {
     let path = METADATA.child("ownerReferences");
     let mut controller: Option<&OwnerReference> = None;
     for owner in owners {
-        if owner.api_version.rsplit('/').next().unwrap_or_default().is_empty() {
+        // What has more parts than a group and a version has neither.
+        let (group, version) = owner.api_version.rsplit_once('/').unwrap_or(("", &owner.api_version));
+        if version.is_empty() || group.contains('/') {
             problems.invalid(&path.child("apiVersion"), owner.api_version.as_str(), "version must not be empty");
         }
         for (name, value) in [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)] {
