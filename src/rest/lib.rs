@@ -55,7 +55,12 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
         return Err(HttpAnswer::status(&Status::new(Reason::Unauthorized, "Unauthorized"), Encoding::Json));
     };
     let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
-    let query = options::Query::parse(query);
+    let mut query = options::Query::parse(query);
+    let watched = path::watched(path);
+    if let Some((_, name)) = &watched {
+        query.watch(name);
+    }
+    let path = watched.as_ref().map_or(path, |(collection, _)| collection);
     let mut call = Call {
         request: Request { connection: http.connection.clone(), ..Request::path(user.clone(), http.target) },
         encoding: accept::encoding_of_errors(http.accept),
@@ -100,12 +105,15 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     };
     let (kind, subresource) = (shape.kind, shape.subresource);
     let (namespace, name) = (shape.namespace.clone(), shape.name.clone());
-    let verb = shape.verb(http.method, &query);
+    let verb = shape.verb(http.method, &query).filter(|_| watched.is_none() || http.method == "GET");
     let read = read(http, &shape, verb, &query).map(|(encoding, format, options, body)| {
         (call.encoding, call.format) = (encoding, format);
         (options, body)
     });
-    let verb = verb.unwrap_or_else(|| verb_of(http.method));
+    let verb = verb.unwrap_or_else(|| match verb_of(http.method) {
+        Verb::Get if name.is_empty() => Verb::List,
+        verb => verb,
+    });
     let (options, body) = read.unwrap_or_else(|why| (Options::default(), refused(About::Kind, Some(why))));
     let request = Request { verb, kind, subresource, namespace, name, body, options, ..call.request };
     call.request = request;

@@ -1,5 +1,7 @@
 //! Query parameters: `ListOptions`, `CreateOptions` and their like, decoded and validated as `metav1` has them.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use object::Status;
 use object::status::{Cause, Details, Reason};
 use wire::{FieldValidation, Options, Verb};
@@ -14,6 +16,13 @@ impl Query {
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let plain = |text: &str| decode_percent(&text.replace('+', " "));
         Query(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(k, v)| (plain(k), plain(v))).collect())
+    }
+
+    /// Asks for a watch, of the object of this name if there is one.
+    pub fn watch(&mut self, name: &str) {
+        let selector = (!name.is_empty()).then(|| ("fieldSelector".to_owned(), format!("metadata.name={name}")));
+        let first = selector.into_iter().chain([("watch".to_owned(), "1".to_owned())]);
+        self.0.splice(..0, first);
     }
 
     /// The first value of a parameter.
@@ -61,6 +70,8 @@ pub fn decode_percent(text: &str) -> String {
 
 /// The options of a request, or what is wrong with them. `applies` says whether it is an apply patch.
 pub fn parse(query: &Query, verb: Verb, applies: bool) -> Result<Options, Status> {
+    // Where they mean nothing, numbers are not read.
+    let of_many = matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection);
     let options = Options {
         label_selector: query.text("labelSelector"),
         field_selector: query.text("fieldSelector"),
@@ -72,16 +83,18 @@ pub fn parse(query: &Query, verb: Verb, applies: bool) -> Result<Options, Status
             _ => FieldValidation::Warn,
         },
         patch_problems: Vec::new(),
-        dry_run: query.get("dryRun").is_some_and(|value| !value.is_empty()),
+        dry_run: query.get("dryRun").is_some(),
         field_manager: query.text("fieldManager"),
         force: query.flag("force"),
         managed_fields: true,
-        limit: integer(query, "limit")?.max(0).unsigned_abs(),
+        limit: if of_many { integer(query, "limit")?.max(0).unsigned_abs() } else { 0 },
         continue_token: query.text("continue"),
         send_initial_events: query.said("sendInitialEvents"),
         allow_watch_bookmarks: query.flag("allowWatchBookmarks"),
     };
-    integer(query, "timeoutSeconds")?;
+    if of_many {
+        integer(query, "timeoutSeconds")?;
+    }
     timeout(query)?;
     match verb {
         Verb::Get => {}
@@ -98,11 +111,20 @@ pub fn parse(query: &Query, verb: Verb, applies: bool) -> Result<Options, Status
 
 fn integer(query: &Query, name: &str) -> Result<i64, Status> {
     match query.get(name) {
-        None | Some("") => Ok(0),
-        Some(text) => {
-            text.parse().map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
-        }
+        None => Ok(0),
+        Some(text) => parse_int(text),
     }
+}
+
+/// A whole number, or what is wrong with it in Go's words.
+pub fn parse_int(text: &str) -> Result<i64, Status> {
+    text.parse().map_err(|why: ParseIntError| {
+        let why = match why.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+    })
 }
 
 /// How long the server may take, which is not long here. Mirrors `withRequestDeadline`.
@@ -200,7 +222,8 @@ fn write_options(query: &Query) -> Vec<Cause> {
         let why = format!("\"{shown}\": invalid character U+{:04X} (at position {at})", u32::from(unseen));
         causes.push(cause("fieldManager", "Invalid value", &why));
     }
-    causes.extend(dry_run(&query.get("dryRun").into_iter().collect::<Vec<_>>()));
+    let stages = query.all("dryRun");
+    causes.extend(dry_run(&stages.iter().map(String::as_str).collect::<Vec<_>>()));
     match query.get("fieldValidation") {
         None | Some("" | "Ignore" | "Strict" | "Warn") => {}
         Some(other) => causes.push(unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"])),
@@ -228,7 +251,7 @@ const MANAGER_LEN_MAX: usize = 128;
 
 /// What is wrong with the stages that a request is not to go through. Mirrors `ValidateDryRun`.
 pub fn dry_run(stages: &[&str]) -> Option<Cause> {
-    if matches!(stages, [] | [""]) || stages.iter().all(|stage| *stage == "All") {
+    if stages.iter().all(|stage| *stage == "All") {
         return None;
     }
     let shown: Vec<String> = stages.iter().map(|stage| format!("{stage:?}")).collect();
@@ -283,6 +306,9 @@ mod tests {
             (Verb::Create, "dryRun=Some", 422, "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""),
             (Verb::Patch, "force=true&fieldManager=%01", 422, "PatchOptions.meta.k8s.io \"\" is invalid: [force: Forbidden: may not be \
                 specified for non-apply patch, fieldManager: Invalid value: \"\\x01\": invalid character U+0001 (at position 0)]"),
+            (Verb::Update, "dryRun=All&dryRun=", 422, "UpdateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"All\",\"\"]: supported values: \"All\""),
+            (Verb::List, "limit=99999999999999999999", 400, "strconv.ParseInt: parsing \"99999999999999999999\": value out of range"),
+            (Verb::Watch, "timeoutSeconds=", 400, "strconv.ParseInt: parsing \"\": invalid syntax"),
             (Verb::List, "limit=ten", 400, "strconv.ParseInt: parsing \"ten\": invalid syntax"),
             (Verb::List, "resourceVersionMatch=Exact", 422, "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: \
                 Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"),
@@ -299,5 +325,6 @@ mod tests {
         assert!(
             parse(&Query::parse("limit=5&resourceVersion=2&resourceVersionMatch=Exact"), Verb::List, false).is_ok()
         );
+        assert!(parse(&Query::parse("limit=ten&timeoutSeconds=ten"), Verb::Get, false).is_ok());
     }
 }

@@ -98,6 +98,26 @@ impl Shape {
     }
 }
 
+/// The path of what is watched at `/api/v1/watch/namespaces/a/pods/web`, which was how to ask for it once, and the name of the
+/// object if it is one. Mirrors the verb `watch` of `RequestInfoFactory.NewRequestInfo`.
+pub fn watched(path: &str) -> Option<(String, String)> {
+    let segments: Vec<&str> = path.strip_prefix('/')?.trim_end_matches('/').split('/').collect();
+    let at = match segments[..] {
+        ["api", _, "watch", ..] => 2,
+        ["apis", _, _, "watch", ..] => 3,
+        _ => return None,
+    };
+    let (root, rest) = (&segments[..at], &segments[at + 1..]);
+    let len = if matches!(rest, ["namespaces", _, _, ..]) { 3 } else { 1 };
+    let (collection, name) = rest.split_at_checked(len)?;
+    let name = match *name {
+        [] => "",
+        [name] => name,
+        _ => return None,
+    };
+    Some((format!("/{}/{}", root.join("/"), collection.join("/")), decode_percent(name)))
+}
+
 /// A path at which a request is proxied, up to `/proxy`, and what follows there.
 pub fn split_proxy(path: &str) -> Option<(&str, &str)> {
     let namespaced = path.strip_prefix("/api/v1/namespaces/").map(|rest| (rest, 3));
@@ -240,6 +260,22 @@ mod tests {
         let shape = shape.expect("it is served");
         assert_eq!((shape.name.as_str(), shape.subresource), ("http:web:80", Some(Subresource::Proxy)));
         assert_eq!(shape.verb("DELETE", &Query::default()), Some(Verb::Delete));
+    }
+
+    #[test]
+    fn a_watch_may_stand_in_the_path() {
+        for (path, expected) in [
+            ("/api/v1/watch/pods", Some(("/api/v1/pods", ""))),
+            ("/api/v1/watch/namespaces/a", Some(("/api/v1/namespaces", "a"))),
+            ("/apis/apps/v1/watch/namespaces/a/deployments/", Some(("/apis/apps/v1/namespaces/a/deployments", ""))),
+            ("/api/v1/watch/namespaces/a/pods/web", Some(("/api/v1/namespaces/a/pods", "web"))),
+            ("/api/v1/watch/namespaces/a/pods/web/status", None),
+            ("/api/v1/watch", None),
+            ("/api/v1/pods", None),
+        ] {
+            let expected = expected.map(|(path, name): (&str, &str)| (path.to_owned(), name.to_owned()));
+            assert_eq!(watched(path), expected, "{path}");
+        }
     }
 
     #[test]
