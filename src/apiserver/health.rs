@@ -85,6 +85,19 @@ pub(super) fn paths() -> Vec<String> {
     ["healthz", "livez", "readyz"].map(of).concat()
 }
 
+/// The checks as a Prometheus reads them. Mirrors `k8s.io/component-base/metrics/prometheus/slis`.
+pub(super) fn metrics() -> String {
+    const NAME: &str = "kubernetes_healthcheck";
+    let mut rows: Vec<(&str, &str)> = Vec::new();
+    for name in ["healthz", "livez", "readyz"] {
+        rows.extend(checks_of(name).unwrap_or_default().into_iter().map(|check| (check, name)));
+    }
+    rows.sort_unstable();
+    let row = |(check, name)| format!("{NAME}{{name=\"{check}\",type=\"{name}\"}} 1\n");
+    let rows: String = rows.into_iter().map(row).collect();
+    format!("# HELP {NAME} [STABLE] This metric records the result of all healthchecks.\n# TYPE {NAME} gauge\n{rows}")
+}
+
 /// One line for each check. What is to be left out and is not there is said.
 fn told(name: &str, checks: &[&str], excluded: &[String]) -> String {
     let is_excluded = |check: &str| excluded.iter().any(|other| other == check);

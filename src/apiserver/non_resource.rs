@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::{ApiServer, Outcome, health, registry};
 use object::go_types::Ordered;
+use object::well_known::API_SERVER_ADDRESS;
 use object::{Discovery, Kind, Status, metrics};
 use rest::discovery::{build, part_of, parts, proxy_of, resource};
 use rest::openapi;
@@ -43,7 +44,7 @@ impl ApiServer {
                 let code = if openapi::is_served(path, &self.discovery()) { 200 } else { 404 };
                 return Ok((code, Response::Page { content_type: "", body: String::new() }));
             }
-            ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
+            ["api"] => Some(core_versions()),
             ["apis"] => Some(self.groups()),
             ["apis", group] => self.group(group),
             ["api", "v1"] => self.resources("", "v1"),
@@ -73,7 +74,7 @@ impl ApiServer {
 
     /// All paths that are no object's. Mirrors `IndexLister` of `k8s.io/apiserver/pkg/server/routes`.
     fn index(&self) -> Response {
-        let plain = ["/api", "/api/v1", "/apis", "/apis/", "/version"].map(str::to_owned);
+        let plain = PAGES.map(str::to_owned);
         let kinds = self.kinds();
         let groups = kinds.iter().map(|kind| kind.info()).filter(|info| !info.group.is_empty());
         let groups = groups.flat_map(|info| [format!("/apis/{}", info.group), format!("/apis/{}", info.api_version)]);
@@ -142,6 +143,28 @@ impl ApiServer {
         let list = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": of, "resources": resources});
         (!resources.is_empty()).then_some(list)
     }
+}
+
+/// The pages that are none of a group and none about the server's health.
+const PAGES: [&str; 12] = [
+    "/.well-known/openid-configuration",
+    "/api",
+    "/api/v1",
+    "/apis",
+    "/apis/",
+    "/metrics",
+    "/metrics/slis",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openapi/v3/",
+    "/openid/v1/jwks",
+    "/version",
+];
+
+/// Which versions of the group without a name there are, and where. Mirrors `legacyRootAPIHandler`.
+fn core_versions() -> Value {
+    let addresses = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": API_SERVER_ADDRESS}]);
+    json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
 }
 
 /// The page `/version`, which is indented for every client: the program, and the versions that it behaves as. Mirrors

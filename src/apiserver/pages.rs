@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use object::token::ISSUER;
+use object::well_known::API_SERVER_ADDRESS;
 use object::{Accessor, Kind, Object};
 use rest::TEXT;
 use serde_json::json;
 use wire::Response;
 
-use super::{ApiServer, registry};
+use super::{ApiServer, health, registry};
 
 /// What a Prometheus reads.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
@@ -39,6 +40,7 @@ impl ApiServer {
     pub(super) fn side_page(&self, segments: &[&str]) -> Option<Response> {
         let (content_type, body) = match segments {
             ["metrics"] => (METRICS, self.metrics_page()),
+            ["metrics", "slis"] => (METRICS, health::metrics()),
             [".well-known", "openid-configuration"] => ("application/json", issuer()),
             ["openid", "v1", "jwks"] => ("application/jwk-set+json", json!({"keys": []}).to_string()),
             ["debug", "api_priority_and_fairness", "dump_priority_levels"] => (TEXT, self.priority_levels()),
@@ -113,7 +115,8 @@ impl ApiServer {
 
 /// Who issues tokens, as other systems ask before they believe one.
 fn issuer() -> String {
-    json!({"issuer": ISSUER, "jwks_uri": format!("{ISSUER}/openid/v1/jwks"), "response_types_supported": ["id_token"],
+    let keys = format!("https://{API_SERVER_ADDRESS}/openid/v1/jwks");
+    json!({"issuer": ISSUER, "jwks_uri": keys, "response_types_supported": ["id_token"],
         "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["HS256"]})
     .to_string()
 }

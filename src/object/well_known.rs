@@ -65,3 +65,5 @@ pub const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Where the API server listens, on the network of the nodes: the address of the control plane's machine.
 pub const API_SERVER_IP: &str = "172.18.0.2";
+/// The address and the port of the API server, as it tells them.
+pub const API_SERVER_ADDRESS: &str = "172.18.0.2:6443";

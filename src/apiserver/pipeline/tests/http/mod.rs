@@ -420,13 +420,21 @@ fn the_priority_classes_of_the_system_stay() {
 }
 
 #[test]
+fn the_versions_without_a_group_are_told_with_an_address() {
+    let mut server = server_with_config_maps(0);
+    let (_, told, _) = send(&mut server, "GET", "/api", "", "");
+    let address = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": "172.18.0.2:6443"}]);
+    assert_eq!(told, json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": address}));
+}
+
+#[test]
 fn the_root_lists_what_is_no_object() {
     let mut server = server_with_config_maps(0);
     for path in ["/", "/index.html"] {
         let (code, told, _) = send(&mut server, "GET", path, "", "");
         let paths: Vec<&str> = told["paths"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert_eq!((code, &paths[..3]), (200, ["/api", "/api/v1", "/apis"].as_slice()));
-        for known in ["/apis/apps", "/apis/apps/v1", "/healthz", "/readyz/shutdown", "/version"] {
+        assert_eq!((code, &paths[1..4]), (200, ["/api", "/api/v1", "/apis"].as_slice()));
+        for known in ["/apis/apps", "/apis/apps/v1", "/healthz", "/readyz/shutdown", "/openapi/v3", "/version"] {
             assert!(paths.contains(&known), "{known}");
         }
         assert!(paths.is_sorted());
