@@ -125,6 +125,10 @@ fn validate_status(problems: &mut Problems, new: &Node, old: &Node) {
     if !same {
         resources(problems, new);
     }
+    let addresses = new.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
+    for (i, address) in addresses.iter().enumerate().filter(|(i, address)| addresses[..*i].contains(address)) {
+        problems.duplicate(&STATUS.child("addresses").index(i), Internal("NodeAddress", address));
+    }
 }
 
 fn cells(node: &Value, now: Timestamp) -> Vec<Value> {

@@ -613,3 +613,29 @@ fn statuses_that_make_no_sense() {
         assert_eq!(message(&new, validate_status_update(&new, &old, None)), want, "{kind} {status}");
     }
 }
+
+#[test]
+fn a_status_counts_from_nought_and_names_an_address_once() {
+    let cases = [
+        (
+            Kind::Job,
+            json!({"active": -1, "ready": 0, "terminating": -2}),
+            "[status.active: Invalid value: -1: must be greater than or equal to 0, status.terminating: Invalid value: -2: \
+             must be greater than or equal to 0]",
+        ),
+        (
+            Kind::Node,
+            json!({"addresses": [{"type": "Hostname", "address": "n"}, {"type": "InternalIP", "address": "n"}]}),
+            "",
+        ),
+        (
+            Kind::Node,
+            json!({"addresses": [{"type": "Hostname", "address": "n"}, {"type": "Hostname", "address": "n"}]}),
+            "status.addresses[1]: Duplicate value: {\"Type\":\"Hostname\",\"Address\":\"n\"}",
+        ),
+    ];
+    for (kind, status, want) in cases {
+        let made = kind.decode(json!({"metadata": {"name": "x"}, "status": status})).unwrap();
+        assert_eq!(message(&made, validate_status_update(&made, &made, None)), want);
+    }
+}
