@@ -81,8 +81,11 @@ impl Bearer {
             Bounds::Time { issued, expires, .. } => check_time(*issued, *expires, now)?,
         }
         check_account(there(Kind::ServiceAccount, &claims.account), &claims, now)?;
-        if let Bounds::Time { pod: Some((name, uid)), .. } = &claims.bounds {
-            check_pod(there(Kind::Pod, name), uid, now)?;
+        match &claims.bounds {
+            Bounds::Time { pod: Some((name, uid)), .. } => check_bound(there(Kind::Pod, name), uid, now)?,
+            Bounds::Time { secret: Some((name, uid)), .. } => check_bound(there(Kind::Secret, name), uid, now)?,
+            Bounds::Time { node: Some((name, uid)), .. } => check_bound(reader.get(Kind::Node, "", name), uid, now)?,
+            Bounds::Time { .. } | Bounds::Secret(_) => {}
         }
         Ok(Bearer { claims, audiences })
     }
@@ -153,13 +156,13 @@ fn check_account(account: Option<Object>, claims: &Claims, now: Instant) -> Resu
     }
 }
 
-fn check_pod(pod: Option<Object>, claimed: &str, now: Instant) -> Result<(), String> {
+fn check_bound(object: Option<Object>, claimed: &str, now: Instant) -> Result<(), String> {
     let invalidated = || "service account token has been invalidated".to_owned();
-    let pod = pod.filter(|pod| !is_gone(pod, now)).ok_or_else(invalidated)?;
-    let uid = pod.meta().uid();
+    let object = object.filter(|object| !is_gone(object, now)).ok_or_else(invalidated)?;
+    let (uid, kind) = (object.meta().uid(), object.kind().info().singular());
     match uid == claimed {
         true => Ok(()),
-        false => Err(format!("pod UID ({uid}) does not match service account pod ref claim ({claimed})")),
+        false => Err(format!("{kind} UID ({uid}) does not match service account {kind} ref claim ({claimed})")),
     }
 }
 
@@ -206,6 +209,7 @@ mod tests {
                 issued: Instant(0),
                 expires: Instant(1),
                 pod: pod.map(|(name, uid)| (name.to_owned(), uid.to_owned())),
+                secret: None,
                 node: pod.map(|_| ("node-1".to_owned(), String::new())),
                 id: "7".to_owned(),
             };
@@ -235,7 +239,7 @@ mod tests {
         let meant_for = |audience: &str, pod: Option<&str>| {
             let pod = pod.map(|uid| ("web".to_owned(), uid.to_owned()));
             let (audiences, id) = (vec![audience.to_owned()], "7".to_owned());
-            token::sign(&claims(Bounds::Time { audiences, issued, expires, pod, node: None, id }))
+            token::sign(&claims(Bounds::Time { audiences, issued, expires, pod, secret: None, node: None, id }))
         };
         let timed = |pod: Option<&str>| meant_for(ISSUER, pod);
         let legacy = token::sign(&claims(Bounds::Secret("s".into())));

@@ -27,6 +27,7 @@ impl ApiServer {
     /// Each object is a commit of its own, and what goes wrong with one leaves those behind it. Mirrors `DeleteCollection` of
     /// `registry/generic/registry/store.go`, with one worker.
     pub(super) fn delete_collection(&mut self, handling: &mut Handling) -> Outcome {
+        self.check_state(handling)?;
         let (mut all, revision) = (self.matching(handling)?, self.store.revision());
         let limit = usize::try_from(handling.request.options.limit).unwrap_or(usize::MAX);
         let goes_on = limit > 0 && all.len() > limit;

@@ -39,6 +39,11 @@ impl ApiServer {
         Ok((200, Response::List { items: page.items, revision, continue_token, remaining: page.remaining }))
     }
 
+    /// Whether the options ask for a state that can be had. A collection is deleted from a list like any other.
+    pub(super) fn check_state(&self, handling: &Handling) -> Result<(), Status> {
+        self.snapshot(handling, "").map(drop)
+    }
+
     /// Which state the options ask for.
     fn snapshot(&self, handling: &Handling, prefix: &str) -> Result<Snapshot, Status> {
         let options = &handling.request.options;

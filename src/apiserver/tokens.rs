@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use object::pod::assigned_node;
 use object::status::Cause;
 use object::token::{self, Bounds, Claims, ISSUER, Token};
-use object::{Kind, Object, Status};
+use object::{Kind, Object, Pod, Status};
 use wire::{Body, Issued, Response};
 
 use super::admission;
@@ -24,7 +24,7 @@ impl ApiServer {
     pub(super) fn create_token(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         let account = self.stored(Kind::ServiceAccount, &request.namespace, &request.name)?;
-        let Body::Token { audiences, expiration_seconds, pod } = &request.body else {
+        let Body::Token { audiences, expiration_seconds, bound } = &request.body else {
             return Err(Status::bad_request("the request carries no TokenRequest"));
         };
         let problems = validate(*expiration_seconds);
@@ -32,8 +32,10 @@ impl ApiServer {
             return Err(invalid(problems));
         }
         admission::admit_token(request, &self.store)?;
-        let bound = pod.as_ref().map(|(name, uid)| self.bound_pod(&account, name, uid)).transpose()?;
-        let (pod, node) = bound.map_or((None, None), |(pod, node)| (Some(pod), node));
+        let bound = bound.as_ref().map(|(kind, name, uid)| self.bound(&account, *kind, name, uid)).transpose()?;
+        let (of, node) = bound.clone().map_or((None, None), |(kind, named, node)| (Some((kind, named)), node));
+        let named = |wanted: Kind| of.clone().filter(|(kind, _)| *kind == wanted).map(|(_, named)| named);
+        let (pod, secret) = (named(Kind::Pod), named(Kind::Secret));
         let audiences = if audiences.is_empty() { vec![ISSUER.to_owned()] } else { audiences.clone() };
         let expires = handling.now + Duration::from_secs(expiration_seconds.unsigned_abs());
         let claims = Claims {
@@ -49,12 +51,13 @@ impl ApiServer {
                     handling.now,
                 ),
                 pod: pod.clone(),
-                node,
+                secret,
+                node: node.or_else(|| named(Kind::Node)),
             },
         };
-        let bound = pod.map(|(name, uid)| BoundObjectReference {
+        let bound = bound.map(|(kind, (name, uid), _)| BoundObjectReference {
             api_version: Some("v1".into()),
-            kind: Some("Pod".into()),
+            kind: Some(kind.info().kind.into()),
             name: Some(name),
             uid: Some(uid),
         });
@@ -74,19 +77,31 @@ impl ApiServer {
         Ok((201, Response::Token(Box::new(Issued { request, token: Token::new(claims) }))))
     }
 
-    /// Name and uid of the Pod with which the token is to end, and of the node on which it is: the Pod must be there, and run as
-    /// the account. The name of a node that is gone stands without a uid.
-    fn bound_pod(&self, account: &Object, name: &str, uid: &str) -> Result<(Named, Option<Named>), Status> {
-        let pod = self.stored(Kind::Pod, account.namespace(), name)?;
-        let there = pod.meta().uid.clone().unwrap_or_default();
+    /// What the token is to end with, which must be there, and the node on which a Pod is. The name of a node that is gone stands
+    /// without a uid.
+    fn bound(&self, account: &Object, kind: Kind, name: &str, uid: &str) -> Result<Bound, Status> {
+        if name.is_empty() {
+            return Err(Status::bad_request("Name parameter required."));
+        }
+        let namespace = if kind.info().namespaced { account.namespace() } else { "" };
+        let object = self.stored(kind, namespace, name)?;
+        let node = match &object {
+            Object::Pod(pod) => self.node_of(account, pod)?,
+            _ => None,
+        };
+        let there = object.meta().uid.clone().unwrap_or_default();
         if !uid.is_empty() && uid != there {
             let why = format!(
                 "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have \
                  been deleted and then recreated"
             );
-            return Err(Status::conflict(Kind::Pod, name, &why));
+            return Err(Status::conflict_with("", kind.info().kind, name, &why));
         }
-        let Object::Pod(pod) = &pod else { return Err(Status::not_found(Kind::Pod, name)) };
+        Ok((kind, (name.to_owned(), there), node))
+    }
+
+    /// The node of a Pod that a token is bound to: it must run as the account.
+    fn node_of(&self, account: &Object, pod: &Pod) -> Result<Option<Named>, Status> {
         let runs_as = pod.spec.as_ref().and_then(|spec| spec.service_account_name.as_deref()).unwrap_or_default();
         if runs_as != account.name() {
             return Err(Status::bad_request(format!(
@@ -94,16 +109,17 @@ impl ApiServer {
                 account.name()
             )));
         }
-        let node = assigned_node(pod).map(|node| {
+        Ok(assigned_node(pod).map(|node| {
             let found = self.stored(Kind::Node, "", node).ok();
             (node.to_owned(), found.and_then(|node| node.meta().uid.clone()).unwrap_or_default())
-        });
-        Ok(((name.to_owned(), there), node))
+        }))
     }
 }
 
 /// An object's name and uid.
 type Named = (String, String);
+/// What a token ends with, and the node on which it is.
+type Bound = (Kind, Named, Option<Named>);
 
 /// Mirrors `ValidateTokenRequest`.
 fn validate(seconds: i64) -> Vec<Cause> {

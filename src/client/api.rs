@@ -216,9 +216,9 @@ impl Client {
         expiration_seconds: i64,
     ) -> Call<Token> {
         use k8s_openapi::api::core::v1::ServiceAccount;
-        let pod = Some((pod_name.into(), pod_uid.into()));
+        let bound = Some((Kind::Pod, pod_name.into(), pod_uid.into()));
         let audiences = if audience.is_empty() { Vec::new() } else { vec![audience.to_owned()] };
-        let body = Body::Token { audiences, expiration_seconds, pod };
+        let body = Body::Token { audiences, expiration_seconds, bound };
         let mut request = self.parts::<ServiceAccount>(Verb::Create, namespace, account, body);
         request.subresource = Some(Subresource::Token);
         self.call(request, read_token)

@@ -55,7 +55,10 @@ pub enum Bounds {
         expires: Instant,
         /// With the Pod of this name and uid, if it goes before.
         pod: Option<(String, String)>,
-        /// The name and the uid of the node on which that Pod is. It ends no token.
+        /// With the Secret of this name and uid.
+        secret: Option<(String, String)>,
+        /// The name and the uid of the node on which that Pod is, which ends no token; without a Pod, the node with which it
+        /// ends.
         node: Option<(String, String)>,
         /// The token's own number (`jti`), by which an audit log tells it from others.
         id: String,
@@ -127,9 +130,9 @@ fn document(claims: &Claims) -> Value {
             "kubernetes.io/serviceaccount/service-account.name": account,
             "kubernetes.io/serviceaccount/service-account.uid": account_uid,
         }),
-        Bounds::Time { audiences, issued, expires, pod, node, id } => {
+        Bounds::Time { audiences, issued, expires, pod, secret, node, id } => {
             let mut about = json!({"namespace": namespace, "serviceaccount": {"name": account, "uid": account_uid}});
-            for (field, bound) in [("pod", pod), ("node", node)] {
+            for (field, bound) in [("pod", pod), ("secret", secret), ("node", node)] {
                 if let Some((name, uid)) = bound {
                     about[field] = json!({"name": name, "uid": uid});
                 }
@@ -167,6 +170,7 @@ fn claims_of(document: &Value) -> Option<Claims> {
         issued: at("iat")?,
         expires: at("exp")?,
         pod: pair(&about["pod"]),
+        secret: pair(&about["secret"]),
         node: pair(&about["node"]),
         id: text(&document["jti"])?,
     };
@@ -195,7 +199,8 @@ mod tests {
     fn hour(pod: Option<(String, String)>) -> Bounds {
         let (issued, expires) = (Instant(1_000_000_000), Instant(3_601_000_000_000));
         let node = pod.as_ref().map(|_| ("node-1".to_owned(), "node-uid".to_owned()));
-        Bounds::Time { audiences: vec![ISSUER.into()], issued, expires, pod, node, id: number("web", issued) }
+        let (secret, id) = (None, number("web", issued));
+        Bounds::Time { audiences: vec![ISSUER.into()], issued, expires, pod, secret, node, id }
     }
 
     #[test]

@@ -75,23 +75,27 @@ pub fn parse(
         check_doubled(&String::from_utf8_lossy(http.body), &text, shape)?;
     }
     match shape.subresource {
-        Some(Subresource::Binding) => binding(&text, &shape.name).map(Body::Binding),
-        Some(Subresource::Token) => token(&text, &shape.name),
-        Some(Subresource::Eviction) => eviction(&text, &shape.name, options).map(Body::Delete),
+        Some(Subresource::Binding) => binding(&text, shape).map(Body::Binding),
+        Some(Subresource::Token) => token(&text, shape),
+        Some(Subresource::Eviction) => eviction(&text, shape, options).map(Body::Delete),
         _ => Ok(Body::Json(text)),
     }
 }
 
-/// Mirrors `ValidatePodLogOptions`.
+/// Mirrors `ValidatePodLogOptions`, and what reads them before.
 fn check_log_options(query: &Query, pod: &str) -> Result<(), Status> {
     let mut causes = Vec::new();
+    let since = query.get("sinceTime").filter(|text| !matches!(*text, "" | "null"));
+    since.map_or(Ok(()), read::check_time).map_err(Status::bad_request)?;
     for (name, least, why) in [
         ("tailLines", 0, "must be greater than or equal to 0"),
         ("limitBytes", 1, "must be greater than 0"),
         ("sinceSeconds", 1, "must be greater than 0"),
     ] {
-        let said = query.get(name).and_then(|text| text.parse::<i64>().ok());
-        if let Some(value) = said.filter(|value| *value < least) {
+        let said = query.get(name).map(options::parse_int).transpose()?;
+        if name == "sinceSeconds" && said.is_some() && query.get("sinceTime").is_some() {
+            causes.push(cause("", "Forbidden", "at most one of `sinceTime` or `sinceSeconds` may be specified"));
+        } else if let Some(value) = said.filter(|value| *value < least) {
             causes.push(cause(name, "Invalid value", &format!("{value}: {why}")));
         }
     }
@@ -289,10 +293,23 @@ fn patch_problems(patch: &Json) -> Vec<String> {
     problems
 }
 
+/// What is sent to a subresource may say in which namespace its object is, which is then the URL's.
+fn same_namespace(sent: &meta::ObjectMeta, shape: &Shape) -> Result<(), Status> {
+    match sent.namespace.as_deref() {
+        Some(said) if !said.is_empty() && said != shape.namespace => Err(Status::bad_request(OTHER_NAMESPACE)),
+        _ => Ok(()),
+    }
+}
+
+/// Why a body is refused that is about another namespace than the URL.
+pub const OTHER_NAMESPACE: &str =
+    "the namespace of the provided object does not match the namespace sent on the request";
+
 /// Mirrors `BindingREST.Create`.
-fn binding(text: &str, name: &str) -> Result<Binding, Status> {
-    let binding: core::Binding = decode::body("Binding", text)?;
-    same_name(binding.metadata.name.as_deref(), name, "Binding")?;
+fn binding(text: &str, shape: &Shape) -> Result<Binding, Status> {
+    let binding: core::Binding = decode::body("Binding", "core", &["v1"], text)?;
+    same_namespace(&binding.metadata, shape)?;
+    same_name(binding.metadata.name.as_deref(), &shape.name, "Binding")?;
     binding_of(binding)
 }
 
@@ -326,8 +343,10 @@ fn same_name(sent: Option<&str>, name: &str, what: &str) -> Result<(), Status> {
     Err(Status::bad_request(format!("name in URL does not match name in {what} object")))
 }
 
-fn token(text: &str, name: &str) -> Result<Body, Status> {
-    let request: TokenRequest = decode::body("TokenRequest", text)?;
+fn token(text: &str, shape: &Shape) -> Result<Body, Status> {
+    let request: TokenRequest = decode::body("TokenRequest", "authentication", &["authentication.k8s.io/v1"], text)?;
+    same_namespace(&request.metadata, shape)?;
+    let name = shape.name.as_str();
     let said = request.metadata.name();
     if !said.is_empty() && said != name {
         let why = format!("{said:?}: must match the service account name if specified");
@@ -335,23 +354,27 @@ fn token(text: &str, name: &str) -> Result<Body, Status> {
         return Err(Status::invalid_kind("authentication.k8s.io", "TokenRequest", name, causes));
     }
     let spec = request.spec.unwrap_or_default();
-    if let Some(bound) = &spec.bound_object_ref {
-        let (version, kind) =
-            (bound.api_version.as_deref().unwrap_or_default(), bound.kind.as_deref().unwrap_or_default());
-        if !(version == "v1" && matches!(kind, "Pod" | "Secret" | "Node")) {
-            let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
-            return Err(Status::bad_request(format!("cannot bind token to object of type {version}, Kind={kind}")));
-        }
-    }
-    let bound = spec.bound_object_ref.filter(|object| object.kind.as_deref() == Some("Pod"));
-    let pod = bound.map(|object| (object.name.unwrap_or_default(), object.uid.unwrap_or_default()));
-    let audiences = spec.audiences.unwrap_or_default();
-    Ok(Body::Token { audiences, expiration_seconds: spec.expiration_seconds.unwrap_or(3600), pod })
+    let bound = spec.bound_object_ref.map(|bound| {
+        let (version, kind) = (bound.api_version.unwrap_or_default(), bound.kind.unwrap_or_default());
+        let kind = match (version.as_str(), kind.as_str()) {
+            ("v1", "Pod") => Kind::Pod,
+            ("v1", "Secret") => Kind::Secret,
+            ("v1", "Node") => Kind::Node,
+            _ => {
+                let version = if version.contains('/') { version } else { format!("/{version}") };
+                return Err(Status::bad_request(format!("cannot bind token to object of type {version}, Kind={kind}")));
+            }
+        };
+        Ok((kind, bound.name.unwrap_or_default(), bound.uid.unwrap_or_default()))
+    });
+    let (audiences, bound) = (spec.audiences.unwrap_or_default(), bound.transpose()?);
+    Ok(Body::Token { audiences, expiration_seconds: spec.expiration_seconds.unwrap_or(3600), bound })
 }
 
-fn eviction(text: &str, name: &str, options: &mut Options) -> Result<DeleteOptions, Status> {
-    let eviction: Eviction = decode::body("Eviction", text)?;
-    same_name(eviction.metadata.name.as_deref(), name, "Eviction")?;
+fn eviction(text: &str, shape: &Shape, options: &mut Options) -> Result<DeleteOptions, Status> {
+    let eviction: Eviction = decode::body("Eviction", "policy", &["policy/v1", "policy/v1beta1"], text)?;
+    same_namespace(&eviction.metadata, shape)?;
+    same_name(eviction.metadata.name.as_deref(), &shape.name, "Eviction")?;
     let dry_run = options.dry_run;
     let sent = delete_options(eviction.delete_options.unwrap_or_default(), options)?;
     options.dry_run |= dry_run;
@@ -360,17 +383,12 @@ fn eviction(text: &str, name: &str, options: &mut Options) -> Result<DeleteOptio
 
 /// `DeleteOptions` in the query: they count where there is no body.
 fn delete_parameters(query: &Query) -> Result<meta::DeleteOptions, Status> {
-    let parameter = |name: &str| query.get(name).filter(|value| !value.is_empty());
-    let grace = parameter("gracePeriodSeconds").map(|seconds| {
-        seconds
-            .parse()
-            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {seconds:?}: invalid syntax")))
-    });
+    let grace = query.get("gracePeriodSeconds").map(options::parse_int);
     Ok(meta::DeleteOptions {
         grace_period_seconds: grace.transpose()?,
-        propagation_policy: parameter("propagationPolicy").map(str::to_owned),
+        propagation_policy: query.get("propagationPolicy").map(str::to_owned),
         orphan_dependents: query.said("orphanDependents"),
-        dry_run: query.get("dryRun").map(|stage| vec![stage.to_owned()]),
+        dry_run: Some(query.all("dryRun")),
         ..meta::DeleteOptions::default()
     })
 }

@@ -162,8 +162,8 @@ pub enum Body {
         audiences: Vec<String>,
         /// Asked lifetime in seconds.
         expiration_seconds: i64,
-        /// Name and uid of the Pod that the token is bound to.
-        pod: Option<(String, String)>,
+        /// Kind, name and uid of what the token is bound to: a Pod, a Secret or a node.
+        bound: Option<(Kind, String, String)>,
     },
 }
 

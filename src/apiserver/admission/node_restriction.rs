@@ -71,7 +71,7 @@ pub fn admit_delete(attributes: &Attributes) -> Result<(), Status> {
 pub fn admit_token(request: &Request, reader: &dyn Reader) -> Result<(), Status> {
     let Some(node) = node_of(&request.user) else { return Ok(()) };
     let refuse = |why: &str| Err(forbidden(request, None, why));
-    let Body::Token { pod: Some((name, uid)), .. } = &request.body else {
+    let Body::Token { bound: Some((Kind::Pod, name, uid)), .. } = &request.body else {
         return refuse("node requested token not bound to a pod");
     };
     if uid.is_empty() {
@@ -305,8 +305,8 @@ mod tests {
         ] {
             let mut request = request(User::node(node), Verb::Create, Some(Subresource::Token), &account);
             request.name = "default".into();
-            let pod = bound_to.map(|(name, uid)| (name.to_owned(), uid.to_owned()));
-            request.body = Body::Token { audiences: Vec::new(), expiration_seconds: 3607, pod };
+            let bound = bound_to.map(|(name, uid)| (Kind::Pod, name.to_owned(), uid.to_owned()));
+            request.body = Body::Token { audiences: Vec::new(), expiration_seconds: 3607, bound };
             assert_eq!(admit_token(&request, &objects).err().map(|status| status.message).as_deref(), message);
         }
     }

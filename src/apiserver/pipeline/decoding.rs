@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::managed_fields::Written;
 use crate::{ApiServer, Handling};
 use object::{Object, Status};
+use rest::body::OTHER_NAMESPACE;
 use rest::decode;
 use rules::apiextensions::{self, Version};
 use rules::scale::{replicas, set_replicas};
@@ -98,8 +99,6 @@ pub(crate) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result
     }
     Ok(())
 }
-
-const OTHER_NAMESPACE: &str = "the namespace of the provided object does not match the namespace sent on the request";
 
 /// Whether an object has the name in the URL.
 pub(crate) fn check_name(new: &Object, name: &str) -> Result<(), Status> {

@@ -254,7 +254,7 @@ fn a_token_says_whose_it_is() {
     let token = |audience: &str, name: &str, expires: u64| {
         let (issued, expires) = (Instant(1_000_000_000), Instant(expires));
         let (audiences, id) = (vec![audience.to_owned()], "7".to_owned());
-        let bounds = Bounds::Time { audiences, issued, expires, pod: None, node: None, id };
+        let bounds = Bounds::Time { audiences, issued, expires, pod: None, secret: None, node: None, id };
         sign(&Claims { namespace: "n".into(), account: name.into(), account_uid: uid.to_owned(), bounds })
     };
     let late = 600_000_000_000;

@@ -25,6 +25,8 @@ mod reader;
 mod source;
 mod text;
 
+pub use text::check_time;
+
 pub use reader::Reader;
 pub use source::{Error, Shape, Source, Wrapped};
 

@@ -113,11 +113,25 @@ pub fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> Status {
     Status::bad_request(format!("the object provided is unrecognized (must be of type {wanted}): {why} ({summary})"))
 }
 
-/// Reads the body of a subresource, which has a Go type but no row in the table of kinds: `Binding`, `Eviction`.
-pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T, Status> {
-    let refused =
-        |why: String| Status::bad_request(format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}"));
-    let (json, ..) = parsed(kind, text)?;
+/// Reads the body of a subresource, which is of a Go type in a `package` and of no kind that is kept: `Binding`, `Eviction`.
+/// It has these versions; of the first is one that does not say.
+pub fn body<T: serde::de::DeserializeOwned>(
+    kind: &str,
+    package: &str,
+    versions: &[&str],
+    text: &str,
+) -> Result<T, Status> {
+    let (json, api_version, said) = parsed(kind, text)?;
+    let said = if said.is_empty() { kind } else { &said };
+    let default = versions.first().copied().unwrap_or_default();
+    let api_version = if api_version.is_empty() { default } else { &api_version };
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let refused = |why: String| {
+        Status::bad_request(format!("{said} in version {version:?} cannot be handled as a {kind}: {why}"))
+    };
+    if said != kind || !versions.contains(&api_version) {
+        return Err(refused(foreign(said, api_version, &format!("{package}.{kind}"))));
+    }
     read::value(&json).map(|(value, _)| value).map_err(|error| refused(error.to_string()))
 }
 
@@ -146,10 +160,7 @@ pub fn scale(text: &str, mode: FieldValidation) -> Result<(Scale, Vec<String>), 
     let refused =
         |why: String| Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a Scale: {why}"));
     if (api_version, kind) != ("autoscaling/v1", "Scale") {
-        return Err(refused(match Kind::from_manifest(api_version, kind) {
-            Some(_) => format!("converting ({version}.{kind}) to (autoscaling.Scale): unknown conversion"),
-            None => not_registered(kind, api_version),
-        }));
+        return Err(refused(foreign(kind, api_version, "autoscaling.Scale")));
     }
     let (scale, problems) = read::value(&json).map_err(|error| refused(error.to_string()))?;
     Ok((scale, told(&problems, &[], mode).map_err(refused)?))
@@ -314,20 +325,24 @@ impl Named {
 
     /// Reads the body as the kind that it says it is, which must be `kind`.
     fn read_as(&self, kind: Kind, json: &Json) -> Result<(Object, Vec<Problem>), String> {
-        let sent = Kind::from_manifest(&self.api_version(), &self.kind)
-            .ok_or_else(|| not_registered(&self.kind, &self.api_version()))?;
+        let other = || foreign(&self.kind, &self.api_version(), &format!("{}.{kind}", internal_package(kind)));
+        let sent = Kind::from_manifest(&self.api_version(), &self.kind).ok_or_else(other)?;
         let read = read_object(sent, None, json).map_err(|error| error.to_string())?;
-        if sent != kind {
-            let (from, package) = (sent.info().version, internal_package(kind));
-            return Err(format!("converting ({from}.{sent}) to ({package}.{kind}): unknown conversion"));
-        }
-        Ok(read)
+        if sent == kind { Ok(read) } else { Err(other()) }
     }
 }
 
-fn not_registered(kind: &str, api_version: &str) -> String {
+/// Why what is of this kind is no `wanted` Go type: the server may have a type for it, and converts it to no other. Each kind
+/// has a list, and there is a list of anything.
+fn foreign(kind: &str, api_version: &str, wanted: &str) -> String {
     const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
-    format!("no kind {kind:?} is registered for version {api_version:?} in scheme {SCHEME:?}")
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let is_kind = |kind: &str| Kind::from_manifest(api_version, kind).is_some();
+    let of_anything = (api_version, kind) == ("v1", "List");
+    match of_anything || is_kind(kind) || kind.strip_suffix("List").is_some_and(is_kind) {
+        true => format!("converting ({version}.{kind}) to ({wanted}): unknown conversion"),
+        false => format!("no kind {kind:?} is registered for version {api_version:?} in scheme {SCHEME:?}"),
+    }
 }
 
 /// The Go package of a kind's internal type: `core.Pod`, `rbac.Role`.

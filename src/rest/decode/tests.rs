@@ -23,6 +23,10 @@ fn bodies_that_are_no_deployment() {
             (r#"{"apiVersion":"a/b/c"}"#, format!("{PREFIX}unexpected GroupVersion string: a/b/c ({{\"apiVersion\":\"a/b/c\"}})")),
             (r#"{"apiVersion":"v1","kind":"Pod","spec":{"containers":[]}}"#,
                 "Pod in version \"v1\" cannot be handled as a Deployment: converting (v1.Pod) to (apps.Deployment): unknown conversion".into()),
+            (r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
+                "List in version \"v1\" cannot be handled as a Deployment: converting (v1.List) to (apps.Deployment): unknown conversion".into()),
+            (r#"{"apiVersion":"apps/v1","kind":"DeploymentList"}"#,
+                "DeploymentList in version \"v1\" cannot be handled as a Deployment: converting (v1.DeploymentList) to (apps.Deployment): unknown conversion".into()),
             (r#"{"apiVersion":"apps/v1","kind":"Deploymint"}"#, "Deploymint in version \"v1\" cannot be handled as a \
                 Deployment: no kind \"Deploymint\" is registered for version \"apps/v1\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"".into()),
         ];

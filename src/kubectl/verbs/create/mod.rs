@@ -266,14 +266,13 @@ async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> 
     const NO_KIND: &str = "--bound-object-name can only be set if --bound-object-kind is provided";
     const NO_NAME: &str = "--bound-object-kind is set but --bound-object-name is not provided";
     let [kind, name, uid] = ["kind", "name", "uid"].map(|part| args.value(&format!("bound-object-{part}")));
-    let pod = match (kind, name) {
-        ("", "") => None,
-        ("", _) => return Err(Failure::text(NO_KIND)),
-        ("Pod", "") => return Err(Failure::text(NO_NAME)),
-        ("Pod", name) => Some((name.to_owned(), uid.to_owned())),
-        (other, _) => {
-            return Err(Failure::text(format!("tokens are bound to a Pod or to nothing here, not to a {other}")));
-        }
+    let found = [Kind::Node, Kind::Pod, Kind::Secret].into_iter().find(|known| known.info().kind == kind);
+    let bound = match (kind, name, found) {
+        ("", "", _) => None,
+        ("", ..) => return Err(Failure::text(NO_KIND)),
+        (.., None) => return Err(Failure::text("supported --bound-object-kind values are Node, Pod, Secret")),
+        (_, "", _) => return Err(Failure::text(NO_NAME)),
+        (_, name, Some(kind)) => Some((kind, name.to_owned(), uid.to_owned())),
     };
     // The server's default is an hour.
     let duration = timeout(args, "duration")?;
@@ -284,7 +283,7 @@ async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> 
         return Err(Failure::text("--duration cannot be expressed in units less than seconds"));
     }
     let expiration_seconds = duration.map_or(3600, |duration| duration.as_secs() as i64);
-    let body = Body::Token { audiences: args.values("audience").to_vec(), expiration_seconds, pod };
+    let body = Body::Token { audiences: args.values("audience").to_vec(), expiration_seconds, bound };
     let mut request = cx.request(Verb::Create, Kind::ServiceAccount, cx.namespace(args), account, body);
     request.subresource = Some(Subresource::Token);
     let issued = match cx.send(request).await {

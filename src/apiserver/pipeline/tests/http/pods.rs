@@ -161,3 +161,31 @@ fn a_toleration_can_be_added_to_whatever_volumes_there_are() {
     let (code, told, _) = send(&mut server, "PATCH", &format!("{PODS}/web"), "application/json-patch+json", &patch);
     assert_eq!((code, &told["spec"]["tolerations"][0]["key"]), (200, &json!("a")), "{told}");
 }
+
+const SENT_TO_PARTS: &str = r#"
+POST | pods/web/eviction | {"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}} | 400 Pod in version "v1" cannot be handled as a Eviction: converting (v1.Pod) to (policy.Eviction): unknown conversion
+POST | pods/web/eviction | {"apiVersion":"policy/v9","kind":"Eviction"} | 400 Eviction in version "v9" cannot be handled as a Eviction: no kind "Eviction" is registered for version "policy/v9" in scheme
+POST | pods/web/eviction | {"metadata":{"name":"web","namespace":"other"}} | 400 the namespace of the provided object does not match the namespace sent on the request
+POST | pods/web/binding | {"metadata":{"name":"web","namespace":"other"},"target":{"name":"n"}} | 400 the namespace of the provided object does not match the namespace sent on the request
+POST | serviceaccounts/default/token | {"apiVersion":"v1","kind":"Pod"} | 400 Pod in version "v1" cannot be handled as a TokenRequest: converting (v1.Pod) to (authentication.TokenRequest): unknown conversion
+POST | serviceaccounts/default/token | {"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Pod"}}} | 400 Name parameter required.
+POST | serviceaccounts/default/token | {"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"gone"}}} | 404 secrets "gone" not found
+POST | serviceaccounts/default/token | {"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Node","name":"gone"}}} | 404 nodes "gone" not found
+POST | serviceaccounts/default/token | {"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"web","uid":"x"}}} | 409 Operation cannot be fulfilled on Pod "web": the UID in the bound object reference (x) does not match
+POST | serviceaccounts/default/token | {"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"s"}}} | 201
+GET | pods/web/log?tailLines=x |  | 400 strconv.ParseInt: parsing "x": invalid syntax
+GET | pods/web/log?sinceTime=x |  | 400 parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"
+GET | pods/web/log?sinceTime=2026-01-01T00:00:00Z&sinceSeconds=0 |  | 422 PodLogOptions "web" is invalid: : Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified
+DELETE | configmaps?continue=x |  | 400 invalid continue token: continue key is not valid
+DELETE | configmaps?resourceVersion=x |  | 400 invalid resource version
+"#;
+
+#[test]
+fn what_is_sent_to_a_part_of_an_object_is_of_its_kind_and_about_it() {
+    let mut server = server_with_account();
+    let pod = r#"{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}"#;
+    assert_eq!(send(&mut server, "POST", PODS, "", pod).0, 201);
+    let secrets = "/api/v1/namespaces/default/secrets";
+    assert_eq!(send(&mut server, "POST", secrets, "", r#"{"metadata":{"name":"s"}}"#).0, 201);
+    answered(&mut server, "/api/v1/namespaces/default/", SENT_TO_PARTS);
+}
