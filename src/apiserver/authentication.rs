@@ -1,11 +1,11 @@
 //! Authentication: who is asking?
 //!
-//! Whatever reaches the API server over the network carries credentials: a client certificate, a bearer token, or
+//! A request that reaches the API server over the network carries credentials: a client certificate, a bearer token, or
 //! nothing. Authentication turns them into a [`User`], a name and groups, and nothing after it looks at the credentials
-//! again. Components are connected from the beginning, each as the user that its credentials name; whoever comes by the
-//! network, to port 6443, shows a token or is anonymous. Every component has an identity of its own: the scheduler's certificate says `system:kube-scheduler`, a
-//! kubelet's `system:node:node-1` in the group `system:nodes`, each controller has a service account in `kube-system`,
-//! and the administrator's certificate puts its holder in `system:masters`, whom authorization never asks.
+//! again. Components are connected from the beginning, each as the user that its credentials name; a client that connects to
+//! port 6443 shows a token or is anonymous. Every component has its own identity: the scheduler's certificate says
+//! `system:kube-scheduler`, a kubelet's `system:node:node-1` in the group `system:nodes`, a controller has a service account in
+//! `kube-system`, and the administrator's certificate puts its holder in `system:masters`, which may do everything.
 //!
 //! Must hold:
 //! - A wrong token is refused with 401 and never falls back to anonymous. Kept by
@@ -31,7 +31,7 @@ use wire::{Request, User};
 use super::authorization::quoted;
 use object::reader::Reader;
 
-/// The user whom a request's token names; None: it has none.
+/// The user that a request's token names; None: it has none.
 ///
 /// # Errors
 /// The 401: a token that is no good is not made up for by anything else.
@@ -43,16 +43,16 @@ pub(super) fn by_token(request: &Request, now: Instant, reader: &dyn Reader) -> 
     Ok(Some(User { acting_as: request.user.acting_as.clone(), ..bearer.user(&request.user.agent) }))
 }
 
-/// Who shows the token of a service account.
+/// The bearer of a service account's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bearer {
     /// What the token claims, which is so.
     pub claims: Claims,
-    /// Of those whom it is shown to, those who may see it.
+    /// The audiences it was made for, among those that it is shown to.
     pub audiences: Vec<String>,
 }
 
-/// What is said of a token that nobody has made here.
+/// What is said of a token that this cluster has not issued.
 const NOBODYS: &str = "invalid bearer token";
 /// How far clocks may go apart. Mirrors `jwt.DefaultLeeway`.
 const LEEWAY: Duration = Duration::from_secs(60);

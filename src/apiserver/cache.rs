@@ -7,7 +7,7 @@
 //!
 //! - none: not older than etcd at the time of asking. The request waits until the cache has come so far, three seconds at
 //!   most; then a list is answered by etcd, a watch is refused. A get asks etcd at once.
-//! - `0`: whatever there is.
+//! - `0`: the cache answers as it is, however old.
 //! - a number: not older than that. The request waits, and is refused if it has waited in vain.
 //!
 //! Mirrors `storage/cacher`: `waitUntilFreshAndBlock`, `delegator.go`.
@@ -31,7 +31,7 @@ pub struct Cache {
     pub missed: Option<u64>,
 }
 
-/// The answer to who asks for what is not there yet.
+/// The answer to a client that asks for a revision that is not there yet.
 pub(super) fn too_large(wanted: u64, current: u64) -> Status {
     let cause = Cause {
         reason: "ResourceVersionTooLarge".into(),

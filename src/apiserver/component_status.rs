@@ -1,7 +1,7 @@
-//! ComponentStatuses: whether the neighbours of the API server on its machine are well. Nobody keeps them: the server asks
-//! when it is asked, kube-controller-manager and kube-scheduler for their `/healthz`, etcd for an answer.
+//! ComponentStatuses: whether the neighbours of the API server on its machine are well. They are not stored: for each request
+//! the server asks kube-controller-manager and kube-scheduler for their `/healthz`, and etcd for an answer.
 //!
-//! Whoever uses them is warned. Since components run wherever they like, what is asked says little of the cluster; their
+//! A client that uses them is warned. Since components may run on other machines, the answers say little of the cluster; their
 //! leases and their own endpoints say more.
 //!
 //! Mirrors `pkg/registry/core/componentstatus`, which tells them in the order of a Go map.
@@ -75,7 +75,7 @@ impl Neighbours {
             FieldSelector::parse(Kind::ComponentStatus, &options.field_selector).map_err(Status::bad_request)?;
         let selected = |status: &Object| labels.matches(status.meta().labels.as_ref()) && fields.matches(status);
         let items = all.into_iter().filter(selected).collect();
-        // What nobody keeps has no version.
+        // They are not stored, so the list has no resourceVersion.
         Ok((200, Response::List { items, revision: 0, continue_token: String::new(), remaining: None }))
     }
 }

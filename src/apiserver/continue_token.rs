@@ -48,7 +48,7 @@ pub fn decode(token: &str) -> Result<(Option<u64>, String), String> {
     if start.is_empty() {
         return Err(wrong(format!("encoded start key empty (version {VERSION})")));
     }
-    // Nobody gets out of the list's prefix. Mirrors what `path.Clean` would change.
+    // The key may not leave the list's prefix. Mirrors what `path.Clean` would change.
     let inside = start.strip_prefix('/').unwrap_or(start);
     let parts: Vec<&str> = inside.split('/').collect();
     if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {

@@ -6,7 +6,7 @@
 //! and writes the Pod's name beside it, in the very request that deletes the Pod. The controller leaves a Pod that is
 //! named there out of its count, and takes the name away when the Pod is gone, or after two minutes if it is not.
 //!
-//! A Pod that does not run anything for anybody needs no leave: one that has ended, is not yet started, or is going
+//! A Pod that does no work needs no leave from its budget: one that has ended, is not yet started, or is going
 //! already. Neither does one that is not ready, while there are healthy Pods enough without it.
 //!
 //! Mirrors `pkg/registry/core/pod/storage/eviction.go`. Nothing can come between two steps of a request here, so there is

@@ -22,7 +22,7 @@ impl ApiServer {
         }
     }
 
-    /// Who is told what when a watch cache hears of a revision; none if the store has forgotten it.
+    /// Which watches are told what when a watch cache hears of a revision; none if the store has forgotten it.
     pub fn told_of(&self, revision: u64) -> Option<Vec<(WatchId, WatchEvent)>> {
         let change = self.store.change_at(revision)?;
         let mut told = Vec::new();

@@ -1,6 +1,6 @@
 //! API priority and fairness: whose request goes first when there are too many.
 //!
-//! A server that takes whatever comes can be brought down by one client that asks too often. So it handles a limited
+//! A server that takes every request can be brought down by one client that sends too many. So it handles a limited
 //! number of requests at a time, and shares that number out among *priority levels*: kubelets' heartbeats never wait for
 //! a Pod that asks for too much. A *FlowSchema* says which requests belong to which level. They are tried in the order of
 //! their `matchingPrecedence`, and the first that matches wins. Inside a level, the requests of one *flow* (those of a

@@ -25,9 +25,9 @@ pub struct Handled {
     pub fanout: Vec<(WatchId, WatchEvent)>,
     /// The stages it passed and what each decided; empty unless stages are kept.
     pub stages: Vec<(&'static str, String)>,
-    /// Whom a token has named as the one who asks.
+    /// The user that a token names.
     pub by_token: Option<Rc<User>>,
-    /// As whom it counts, if that is not who asks.
+    /// The user that the request counts as, if that is another than the one who asks.
     pub impersonated: Option<Impersonated>,
     /// What the server has listed in its own name: kinds and namespaces.
     pub lists: Vec<(Kind, String)>,
@@ -141,7 +141,7 @@ impl<'a> Handling<'a> {
         }
     }
 
-    /// The revision as of which the cache answers; none: it is up to date. An error if that is too old for who asks.
+    /// The revision that the cache answers from; none: it is up to date. An error if that is older than the client allows.
     pub fn cached(&self) -> Result<Option<u64>, Status> {
         match self.cache {
             Some(Cache { missed: Some(wanted), revision, .. }) => Err(too_large(wanted, revision)),
@@ -162,14 +162,14 @@ impl<'a> Handling<'a> {
         !matches!(self.request.body, Body::Object(_))
     }
 
-    /// Notes something for the audit log, if somebody reads it.
+    /// Notes something for the audit log, if stages are kept.
     pub fn note_in_audit(&mut self, key: String, value: String) {
         if self.stages.is_some() {
             self.audit.push((key, value));
         }
     }
 
-    /// Says what a stage decided; the text is made only if somebody reads it.
+    /// Says what a stage decided; the text is made only if stages are kept.
     pub fn stage(&mut self, name: &'static str, detail: impl FnOnce() -> String) {
         if let Some(stages) = &mut self.stages {
             stages.push((name, detail()));

@@ -1,7 +1,7 @@
-//! Who asks, and as whom the request counts: what is known before anything is looked at.
+//! The user who asks, and the user that the request counts as: both are known before anything else is looked at.
 //!
 //! [`ApiServer::identify`] reads the credentials ([`super::authentication`]), lets one user take another's place
-//! ([`super::impersonation`]), and hands on the request in the name of whom it counts as. Nothing after it knows the
+//! ([`super::impersonation`]), and hands on the request in the name of the user it counts as. Nothing after it knows the
 //! credentials. Refusals are kept in the [`Identity`], so that the stages can be told in their order.
 //!
 //! Must hold:
@@ -19,13 +19,13 @@ use wire::{Impersonated, Request, User};
 
 use super::{ApiServer, Handling, authentication};
 
-/// A request of which is known who asks.
+/// A request whose user is known.
 pub(super) struct Identity<'a> {
-    /// The request in the name of whom it counts as.
+    /// The request, in the name of the user it counts as.
     pub request: Cow<'a, Request>,
-    /// Whom a token has named as the one who asks.
+    /// The user that a token names.
     pub by_token: Option<Rc<User>>,
-    /// As whom it counts, if that is not who asks.
+    /// The user that the request counts as, if that is another than the one who asks.
     pub impersonated: Option<Impersonated>,
     asker: Rc<User>,
     refused: Option<Refused>,
@@ -35,12 +35,12 @@ pub(super) struct Identity<'a> {
 enum Refused {
     /// The token that was shown is no good.
     Token(Status),
-    /// Whoever asks may not ask as somebody else.
+    /// The user may not impersonate the other.
     Impersonation(Status),
 }
 
 impl ApiServer {
-    /// Whose the request is. `served`: in which version of the kind the client speaks.
+    /// Finds the user of a request. `served`: in which version of the kind the client speaks.
     pub(super) fn identify<'a>(&self, request: Cow<'a, Request>, served: Kind, now: Instant) -> Identity<'a> {
         let (by_token, no_token) = split(authentication::by_token(&request, now, &self.store));
         let by_token = by_token.map(Rc::new);

@@ -1,14 +1,14 @@
-//! Impersonation: may this user ask as somebody else?
+//! Impersonation: may this user act as another user?
 //!
-//! Between authentication and authorization the API server looks whether the request wants to be taken for another's
-//! ([`Impersonation`]). Whoever asks needs rules for that, and from then on only the other counts: for authorization,
+//! Between authentication and authorization the API server checks whether the request is to be taken for another user's
+//! ([`Impersonation`]). Its sender needs rules for that, and from then on only the other user counts: for authorization,
 //! admission, and everything behind it.
 //!
 //! There are two ways to be allowed, and the first that allows it wins:
 //!
 //! 1. Constrained, in one of the modes ([`Mode`]) `arbitrary-node`, `serviceaccount` and `user-info`: a verb such as
 //!    `impersonate-on:user-info:list` on what is asked for, and `impersonate:user-info` on each thing that the other is to
-//!    have: `users`, `groups`, `uids`, `userextras` of `authentication.k8s.io`. Nobody becomes one of `system:masters` so.
+//!    have: `users`, `groups`, `uids`, `userextras` of `authentication.k8s.io`. The group `system:masters` is never given so.
 //! 2. As of old, `impersonate` on the same, where users, groups and `serviceaccounts` are of the core group.
 //!
 //! If none does, the 403 is that of the first way.
@@ -16,7 +16,7 @@
 //! Must hold:
 //! - A user who may not impersonate does nothing at all. Kept by `who_may_ask_as_somebody_else`.
 //! - A service account is in the groups of its like and a node in `system:nodes` unless groups are asked for;
-//!   everybody but `system:anonymous` is `system:authenticated`. Kept by
+//!   every user but `system:anonymous` is `system:authenticated`. Kept by
 //!   `who_asks_as_somebody_else_is_told_with_them`.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints/filters/impersonation`.
@@ -80,10 +80,10 @@ impl Mode {
 }
 
 impl ApiServer {
-    /// Whom the request counts as, if it wants to be another's. `served`: in which version of the kind the client speaks.
+    /// The user that the request counts as, if it asks for another. `served`: in which version of the kind the client speaks.
     ///
     /// # Errors
-    /// The 403, or 400 where nobody is named.
+    /// The 403, or 400 where no user is named.
     pub(super) fn impersonate(&self, request: &Request, served: Kind) -> Result<Option<Impersonated>, Status> {
         let Some(wanted) = &request.user.acting_as else { return Ok(None) };
         // Rules name the group that was asked.
@@ -153,7 +153,7 @@ impl ApiServer {
     }
 }
 
-/// Groups that nobody is given in a constrained mode, whatever rules say.
+/// Groups that a constrained mode never grants, even if rules allow it.
 fn check_groups(wanted: &Impersonation, attributes: &Attributes) -> Result<(), Status> {
     let refuse = |name: &str, why: &str| Err(forbidden(&Attributes { name, ..attributes.clone() }, &[why.to_owned()]));
     if wanted.groups.iter().any(String::is_empty) {
@@ -165,7 +165,7 @@ fn check_groups(wanted: &Impersonation, attributes: &Attributes) -> Result<(), S
     Ok(())
 }
 
-/// The user whom the request counts as from here on; they use the same program.
+/// The user that the request counts as from here on; the user agent stays the same.
 fn taken_for(mode: Mode, wanted: &Impersonation, requestor: &User) -> User {
     let mut groups = wanted.groups.clone();
     if let (true, Some((namespace, _))) = (groups.is_empty(), account_name(&wanted.user)) {

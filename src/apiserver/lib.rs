@@ -2,8 +2,8 @@
 //!
 //! A request passes a row of stages, each a small check in a file of its own, in the order the real server runs
 //! them ([`pipeline`]): authentication, priority and fairness, authorization, decoding with field validation, defaulting,
-//! mutating admission, the kind's strategy, validation, validating admission, and at last one etcd transaction. Whatever
-//! the transaction changed is then offered to every open watch.
+//! mutating admission, the kind's strategy, validation, validating admission, and at last one etcd transaction. Each change
+//! that the transaction made is then offered to every open watch.
 //!
 //! [`ApiServer::handle`] is all of it: a plain function from a request to an answer and the watch events it caused.
 //! It does no I/O and knows no clock but the one handed in.
@@ -21,7 +21,7 @@
 //! - [`mod@store`]: etcd. [`kinds::registry`]: where in it an object stands.
 //! - [`leases`]: what etcd is to forget after a time.
 //! - [`siblings`]: Pods that are stored alike share their spec.
-//! - [`watch`]: who is told of which change; [`fanout`]: telling them. [`cache`]: what one of several API servers knows of the
+//! - [`watch`]: which watches see a change; [`fanout`]: telling them. [`cache`]: what one of several API servers knows of the
 //!   store.
 //!
 //! What it knows of each kind is in [`kinds`]: defaults, validation, warnings, columns. What users add to it, kinds and rules of
@@ -87,7 +87,7 @@
 //!
 //! Must hold:
 //! - Nothing is stored that was not validated. Kept by `raw_requests_are_answered_as_kubernetes_answers_them`.
-//! - A write that changes nothing stores nothing and tells nobody. Kept by
+//! - A write that changes nothing stores nothing and notifies no watch. Kept by
 //!   `who_applies_what_is_there_has_written_nothing`.
 //! - An update made from an old version is refused. Kept by `a_scale_made_from_an_old_version_is_written_again`.
 //! - Every watch sees each revision once, in order. Kept by `a_watch_is_lines` and

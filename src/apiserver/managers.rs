@@ -43,7 +43,7 @@ impl ApiServer {
         Written::Known(play(&self.definitions, &managers, &run))
     }
 
-    /// What a creation says of who manages what; to be asked before anybody changes what was sent.
+    /// Which fields the sender of a creation manages; to be asked before the server changes what was sent.
     pub(crate) fn written_by_create(&mut self, handling: &Handling, object: &mut Object) -> Written {
         let by = speaker(handling);
         let entries = match object.meta().managed_fields {

@@ -53,7 +53,7 @@ pub struct Look<'a> {
     then: Instant,
     /// How many Pods share each of the loads that are shared, by its place.
     parts: BTreeMap<usize, i64>,
-    /// What the Pods of each node use, once anybody wants to know.
+    /// What the Pods of each node use, once a request has needed it.
     nodes: Option<BTreeMap<String, Usage>>,
 }
 

@@ -1,8 +1,8 @@
 //! What stands at paths that are no object's: the server's health ([`super::health`]), its version, and which kinds it
 //! serves, a row of [`rest::discovery`] each.
 //!
-//! Whoever asks is authenticated and authorized as everywhere; the rules that allow it name URLs. All who are known may
-//! read discovery, everybody may ask for the health and the version: see the ClusterRoles `system:discovery` and
+//! Requests are authenticated and authorized as everywhere; the rules that allow them name URLs. Authenticated users may
+//! read discovery, all users may ask for the health and the version: see the ClusterRoles `system:discovery` and
 //! `system:public-info-viewer`. `kubectl get --raw` reaches these paths.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/server/{healthz,routes}` and `pkg/endpoints/discovery`.

@@ -19,7 +19,7 @@ impl<K: Ord + Clone, V: Clone> Recent<K, V> {
         self.0.get(key)
     }
 
-    /// Remembers it instead of what had the key before. Whoever has saved the server goes on with what was known then.
+    /// Remembers it instead of what had the key before. A saved copy of the server keeps what was known when it was made.
     pub fn insert(&mut self, key: K, value: V) {
         let known = Rc::make_mut(&mut self.0);
         if known.len() >= MAX {

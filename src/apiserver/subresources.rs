@@ -50,7 +50,7 @@ impl ApiServer {
         Ok((201, Response::Success { uid: String::new() }))
     }
 
-    /// `pods/NAME/exec`, `attach`, `portforward`: with whom the client talks from now on. Mirrors `ExecLocation`,
+    /// `pods/NAME/exec`, `attach`, `portforward`: the kubelet that the client talks to from now on. Mirrors `ExecLocation`,
     /// `AttachLocation` and `PortForwardLocation` of `pkg/registry/core/pod/strategy.go`.
     pub(super) fn connect(&mut self, handling: &mut Handling) -> Outcome {
         self.may_connect(handling)?;
@@ -69,7 +69,7 @@ impl ApiServer {
         }
     }
 
-    /// A WebSocket begins with a GET, which whoever only reads may send. So a GET needs the permission to `create`, too.
+    /// A WebSocket begins with a GET, which a user who only reads may send. So a GET needs the permission to `create`, too.
     /// Mirrors `ensureAuthorizedForVerb` of `pkg/registry/core/pod/rest/subresources.go`.
     fn may_connect(&self, handling: &Handling) -> Result<(), Status> {
         match handling.request.verb {

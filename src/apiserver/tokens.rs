@@ -1,4 +1,4 @@
-//! `POST serviceaccounts/NAME/token`: the API server says in writing who somebody is.
+//! `POST serviceaccounts/NAME/token`: the API server issues a token for a service account.
 //! Mirrors `pkg/registry/core/serviceaccount/storage/token.go`.
 
 use std::time::Duration;

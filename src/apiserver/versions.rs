@@ -80,7 +80,7 @@ mod tests {
         send(server, &request, Some(WatchId(id)))
     }
 
-    /// A server of a kind in two versions, of which the second is stored.
+    /// A server of a kind in two versions; the second is the storage version.
     fn server() -> ApiServer {
         let mut server = ApiServer::new(1);
         let version = |name: &str, storage: bool| {

@@ -1,7 +1,7 @@
-//! Watches: who is told of which change.
+//! Watches: which client is told of a change.
 //!
 //! Mirrors the API server's watch cache (`storage/cacher`): every change of the store is offered to the watchers of
-//! its kind, each of which sees it through its own selector. An object that begins to match arrives as ADDED, one
+//! its kind, and each sees it through its own selector. An object that begins to match arrives as ADDED, one
 //! that stops matching as DELETED. Watchers that name one node or one object are found by index, so that a Pod's
 //! change costs the same in a cluster of three nodes and of five thousand.
 //!
@@ -19,7 +19,7 @@ use wire::{WatchEvent, WatchId};
 /// What one watch asked for.
 #[derive(Clone, Debug)]
 pub struct Watcher {
-    /// Of which kind.
+    /// The kind that is watched.
     pub kind: Kind,
     /// In which version of it the client is told.
     pub version: Kind,
@@ -95,14 +95,14 @@ impl Watchers {
         if let Some(name) = named.or_else(|| watcher.fields.exact("metadata.name")) {
             return self.by_name.entry(watcher.kind).or_default().entry(name.to_owned()).or_default();
         }
-        // Whoever watches Pods without a node must hear, too, that one has got a node.
+        // A client that watches Pods without a node must hear, too, that one has got a node.
         match watcher.fields.exact("spec.nodeName").filter(|node| watcher.kind == Kind::Pod && !node.is_empty()) {
             Some(node) => self.by_node.entry(node.to_owned()).or_default(),
             None => self.wide.entry(watcher.kind).or_default(),
         }
     }
 
-    /// Of which kind a watch is.
+    /// The kind that a watch is for.
     pub fn kind(&self, id: WatchId) -> Option<Kind> {
         self.all.get(&id).map(|watcher| watcher.kind)
     }
@@ -122,7 +122,7 @@ impl Watchers {
         self.all.iter().map(|(id, watcher)| (*id, watcher))
     }
 
-    /// Who is told what of a change from `old` to `new`. After a delete, `new` is the last state with the
+    /// Which watches are told what of a change from `old` to `new`. After a delete, `new` is the last state with the
     /// revision of the deletion.
     pub fn fan_out(&self, old: Option<&Object>, new: &Object, deleted: bool, out: &mut Vec<(WatchId, WatchEvent)>) {
         let kind = new.kind();

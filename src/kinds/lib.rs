@@ -7,7 +7,7 @@
 //! From the ground up:
 //! - [`mod@row`], and most files in [`defaults`], [`strategy`], [`validation`], [`warnings`] and [`printers`]: what several kinds
 //!   have in common;
-//! - [`pod_template`] and the folders of API groups: the kinds; [`custom`]: those that users define, of which less is known;
+//! - [`pod_template`] and the folders of API groups: the kinds; [`custom`]: those that users define, about which less is known;
 //! - [`mod@table`]: the rows of all of them;
 //! - [`defaults`], [`strategy`], [`validation`], [`warnings`], [`printers`] themselves, and [`registry`]: for a caller that holds
 //!   an object of any kind. They ask the table, and no kind's file uses them. Kept by

@@ -144,7 +144,7 @@ pub type Check<T> = fn(&mut Problems, &T);
 /// Tells what is wrong with a change.
 pub type CheckUpdate<T> = fn(&mut Problems, new: &T, old: &T);
 
-/// What is said of an object that is right and yet hardly what somebody wanted.
+/// Warnings about an object that is valid and yet hardly what its author wanted.
 pub struct Warnings<T> {
     /// What becomes of the object's name, if it should be a DNS label for that.
     pub name_is_used_in: Option<&'static str>,

@@ -249,7 +249,7 @@ pub fn patch(media_type: &str, text: &str, options: &mut Options) -> Result<Patc
             (_, FieldValidation::Warn | FieldValidation::Strict) => format!("error decoding patch: {why}"),
         })
     };
-    // Go's words about the text; the value itself comes from the parser that everybody uses.
+    // Go's words about the text; the value itself comes from the usual parser.
     let json = json::parse(text).map_err(refuse)?;
     if mode != FieldValidation::Ignore {
         options.patch_problems = patch_problems(&json);

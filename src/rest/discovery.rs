@@ -43,7 +43,7 @@ pub fn parts(known: &Discovery, kind: Kind) -> Vec<Subresource> {
     Subresource::ALL.into_iter().filter(is_there).collect()
 }
 
-/// The page `/api` or `/apis` with all kinds of all groups: the answer to who accepts it as an `APIGroupDiscoveryList`. `plain` is
+/// The page `/api` or `/apis` with all kinds of all groups, for clients that accept an `APIGroupDiscoveryList`. `plain` is
 /// the page that lists groups alone.
 ///
 /// Mirrors `k8s.io/apiserver/pkg/endpoints/discovery/aggregated`.

@@ -110,12 +110,12 @@ impl From<HttpAnswer> for RawAnswer {
     }
 }
 
-/// From whom a request comes.
+/// The sender of a request.
 #[derive(Clone, Debug)]
 pub enum Caller {
-    /// From one whom the connection itself names, as a client's certificate does.
+    /// A user that the connection itself names, as a client's certificate does.
     Known(Rc<User>),
-    /// By the network: the token says who the client is; without one it is anonymous.
+    /// A client on the network: a token says which user it is; without one it is anonymous.
     At {
         /// From this address.
         peer: Ipv4Addr,
@@ -125,7 +125,7 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// Who asks, and how the request came.
+    /// The user who asks, and how the request came.
     fn user(&self, raw: &RawRequest) -> (Rc<User>, Option<Rc<Connection>>) {
         let acting_as = impersonation(raw.headers).map(Rc::new);
         match self {

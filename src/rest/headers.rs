@@ -1,4 +1,4 @@
-//! Headers that say more of who asks.
+//! Headers that say which user a client acts as.
 
 use wire::Impersonation;
 
@@ -7,7 +7,7 @@ use super::options::decode_percent;
 /// The beginning of headers that give an extra value.
 const EXTRA: &str = "impersonate-extra-";
 
-/// Whom the headers `Impersonate-…` ask to be taken for; none if they ask for nothing.
+/// The user that the headers `Impersonate-…` ask to act as; none if they ask for nothing.
 pub fn impersonation(headers: &[(&str, &str)]) -> Option<Impersonation> {
     let mut wanted = Impersonation::default();
     for (name, value) in headers {

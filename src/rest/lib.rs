@@ -13,7 +13,7 @@
 //! - [`body`]: objects, patches, and the bodies of subresources. [`protobuf`]: those that are sent so. [`mod@decode`]: from a
 //!   body's text to an object.
 //! - `accept`: which form of an answer a client accepts. [`encode`]: answers as bytes.
-//! - [`headers`]: as whom a client asks.
+//! - [`headers`]: the user that a client acts as.
 //! - [`uri`]: the way back, from a request to its URL. [`discovery`]: what clients learn of a kind. [`openapi`]: and of its fields.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
@@ -49,7 +49,7 @@ pub use message::{Call, Encoding, Format, HttpRequest, upgrade_required};
 
 /// What the raw request asks for, or the answer that ends it at once: the 401. `known` are the kinds that users have defined.
 ///
-/// What makes no sense is a request too ([`Refused`]): only who may ask so is told why.
+/// What makes no sense is a request too ([`Refused`]): only a client that may send it is told why.
 pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let Some(user) = &http.user else {
         return Err(HttpAnswer::status(&Status::new(Reason::Unauthorized, "Unauthorized"), Encoding::Json));
@@ -171,7 +171,7 @@ fn verb_of(method: &str) -> Verb {
     }
 }
 
-/// Whether a path leads to a kind that is built in, or to none: then nobody has to know those that users have defined.
+/// Whether a path leads to a kind that is built in, or to none: then the kinds that users have defined need not be known.
 pub fn is_built_in(target: &str) -> bool {
     let path = target.split('?').next().unwrap_or(target);
     match path.split('/').collect::<Vec<_>>()[..] {

@@ -20,7 +20,7 @@ pub struct HttpRequest<'a> {
     pub accept: &'a str,
     /// What was sent.
     pub body: &'a [u8],
-    /// Who asks; none if the credentials are wrong.
+    /// The user who asks; none if the credentials are wrong.
     pub user: Option<Rc<User>>,
     /// How it came, if by the network.
     pub connection: Option<Rc<Connection>>,
@@ -58,7 +58,7 @@ impl Call {
     }
 }
 
-/// Who wants to be connected must say with which protocol to go on, which a plain request does not.
+/// A client that wants a connection must name the protocol to go on with, which a plain request does not.
 pub fn upgrade_required() -> Status {
     Status::bad_request("Upgrade request required")
 }

@@ -193,7 +193,7 @@ fn watch_options(query: &Query) -> Vec<Cause> {
     causes
 }
 
-/// Who applies must say who they are, and nobody else can force anything. Mirrors `ValidatePatchOptions`.
+/// An apply patch must name its field manager, and no other patch can be forced. Mirrors `ValidatePatchOptions`.
 fn patch_options(query: &Query, applies: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
     match applies {

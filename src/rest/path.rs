@@ -9,7 +9,7 @@ use wire::{Subresource, Verb};
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Of which kind.
+    /// The kind that it names.
     pub kind: Kind,
     /// Empty: cluster-scoped, or all namespaces.
     pub namespace: String,

@@ -17,7 +17,7 @@ pub struct Expression {
     pub program: Program,
 }
 
-/// Whether all conditions hold, of a policy or a webhook. One that does not decides, whatever became of those before it.
+/// Whether all conditions hold, of a policy or a webhook. One that does not decides, even if one before it is an error.
 /// Mirrors `matchconditions.matcher.Match`.
 pub fn hold(conditions: &[Expression], activation: &Activation) -> Result<bool, String> {
     let mut budget = Budget::new(Budget::CONDITIONS);

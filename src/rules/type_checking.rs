@@ -1,6 +1,6 @@
 //! Whether the expressions of a ValidatingAdmissionPolicy fit the kinds that it is about.
 //!
-//! When a policy is written, nobody knows what `object` is, and its fields are not checked. But a policy that names its
+//! When a policy is written, it is not known what `object` is, and its fields are not checked. But a policy that names its
 //! kinds one by one says enough: each expression is compiled again for each of these, with the types that its fields have,
 //! and what is found is a warning. It stands in the policy's status, and changes nothing of what the policy does.
 //!

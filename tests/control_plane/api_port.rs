@@ -64,7 +64,7 @@ fn a_token_says_who_asks() {
         (format!("{shows} $API/namespaces/kube-system/pods"), "403"),
         (format!("{shows} -X DELETE $API/namespaces/default/pods/box"), "403"),
         (format!("{shows} -X PUT $API/namespaces/default"), "403"),
-        // Who may not ask is not told what is wrong with the form of the request.
+        // A client that may not ask is not told what is wrong with the form of the request.
         (format!("{shows} -d a=b $API/namespaces/default/pods"), "403"),
         ("-k $API/namespaces/default/pods".to_owned(), "403"),
         ("-k https://kubernetes/healthz".to_owned(), "200"),
@@ -77,7 +77,7 @@ fn a_token_says_who_asks() {
     }
 }
 
-/// Who types gets it laid out, in the order that the server has it.
+/// A user who types gets it laid out, in the order that the server has it.
 #[test]
 fn an_answer_begins_with_what_it_is() {
     let said = says("kubectl exec box -- curl -sk https://kubernetes/api/v1/namespaces/default/pods");
@@ -137,7 +137,7 @@ fn a_port_is_open_as_long_as_somebody_listens() {
     assert_eq!(logs.trim_end().lines().count(), 2, "{said}");
 }
 
-/// Who asks as somebody else needs rules for it; then only the other counts. What is refused is refused in the words of the
+/// A client that acts as another user needs rules for it; then only that user counts. A refusal uses the words of the
 /// first way to be allowed: see `apiserver::impersonation`.
 #[test]
 fn who_may_ask_as_somebody_else() {

@@ -248,7 +248,7 @@ fn what_cannot_be_measured_gets_its_condition() {
     }
 }
 
-/// Whatever has a scale can be scaled, also what a user has defined.
+/// Every kind with a scale can be scaled, also one that a user has defined.
 #[test]
 fn a_custom_resource_is_scaled() {
     let mut scenario = scenario(

@@ -1,4 +1,4 @@
-//! What a real cluster has before anybody does anything, and what this one has.
+//! What a real cluster has before a user does anything, and what this one has.
 
 use cluster::{Cluster, Config};
 use object::Kind;

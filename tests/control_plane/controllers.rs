@@ -477,7 +477,7 @@ fn scaling_down_takes_the_pods_that_are_missed_least() {
     assert_eq!(left, ready);
 }
 
-/// In whatever order things happen, a rollout asks for no more Pods than it may, and makes none too many.
+/// In every order of events, a rollout asks for no more Pods than it may, and makes none too many.
 #[test]
 fn no_order_of_events_makes_a_pod_too_many() {
     for seed in 1..=40 {

@@ -80,7 +80,7 @@ fn the_standby_takes_over_when_the_leader_has_stopped() {
     }
 }
 
-/// Renewals go on in the background, every two seconds, and nobody else comes to lead.
+/// Renewals go on in the background, every two seconds, and no other replica comes to lead.
 #[test]
 fn a_leader_that_renews_stays() {
     let mut session = session(3);

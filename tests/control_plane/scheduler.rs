@@ -404,7 +404,7 @@ fn if_a_victim_cannot_be_deleted_the_preemptor_is_tried_again() {
     assert!(world.get::<Pod>("filler").metadata.deletion_timestamp.is_some());
 }
 
-/// Who was to have the node that a higher pod now makes room on is told so, and looks elsewhere.
+/// A Pod nominated to a node that a Pod of higher priority now makes room on loses the nomination, and looks elsewhere.
 #[test]
 fn a_lower_pod_loses_its_nomination() {
     let mut world = World::with_nodes(1);
@@ -425,7 +425,7 @@ fn a_lower_pod_loses_its_nomination() {
     );
 }
 
-/// Somebody else binds the pod, and the scheduler has not heard of it when its own binding is refused.
+/// Another client binds the Pod, and the scheduler has not heard of it when its own binding is refused.
 #[test]
 fn a_refused_binding_is_told() {
     let mut world = World::with_nodes(1);

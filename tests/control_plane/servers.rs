@@ -149,7 +149,7 @@ fn who_starts_anew_may_see_the_past() {
     }
 }
 
-/// A list that does not say how old it may be is of the newest state, whatever the cache: it waits for it, and after three
+/// A list that does not say how old it may be is of the newest state, however old the cache: it waits for it, and after three
 /// seconds etcd is asked.
 #[test]
 fn a_list_without_a_revision_is_of_the_newest_state() {
@@ -178,7 +178,7 @@ fn a_list_without_a_revision_is_of_the_newest_state() {
     assert_eq!(printed(&session).matches("pod/late").count(), 3, "created, got, listed: {}", printed(&session));
 }
 
-/// With all of them down nobody answers; with one left everybody turns to that one, and stays.
+/// With all of them down no server answers; with one left every client turns to that one, and stays.
 #[test]
 fn clients_turn_to_a_server_that_runs() {
     let mut session = deployment(0, 2, false);

@@ -28,7 +28,7 @@ fn with_servers(seed: u64, api_servers: u16, lines: &[&str]) -> Cluster {
 fn several_api_servers_ask_the_same_webhook() {
     let mut asked = BTreeSet::new();
     for seed in 0..6 {
-        // Whoever was connected to the first one asks at the second from then on.
+        // Clients that were connected to the first server ask the second from then on.
         let lines = [
             "kubectl create deployment web --image=nginx:1 --replicas=2",
             "sleep 6",

@@ -39,11 +39,11 @@ const APPROVED: &str =
 /// header, or a part of the body; behind `!` what must not.
 type Row<'r> = (&'r str, &'r str, &'r [&'r str], &'r str, u16, &'r [&'r str]);
 
-/// A server, and those who ask it.
+/// A server, and its clients.
 struct Asked(RefCell<ApiServer>);
 
 impl Default for Asked {
-    /// With the rights that everybody has.
+    /// With the rights that every user has.
     fn default() -> Asked {
         let mut server = ApiServer::new(5);
         for role in bootstrap::objects() {

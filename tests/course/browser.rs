@@ -84,7 +84,7 @@ fn a_scene_steps_plays_and_goes_back_from_a_file() {
     let stopped = place(&mut page).0;
     assert!(stopped < last);
     assert!(page.eval("document.querySelector('[aria-live]').getAttribute('aria-live') === 'polite'") == json!(true));
-    // The arrow keys did not turn the page, and nobody complained.
+    // The arrow keys did not turn the page, and the page reports no errors.
     assert!(page.text("location.pathname").ends_with("a.html"));
     assert_eq!(page.errors, Vec::<String>::new());
 }
@@ -415,7 +415,7 @@ fn a_scene_is_taken_over_and_given_back() {
     page.eval("document.querySelector('.ks-bar .ks-live').click()");
     let stopped = "document.querySelector('.ks-log')?.textContent.includes('goto') && document.querySelector('.ks-flights') !== null";
     page.until(stopped);
-    // Somebody types.
+    // A reader types.
     page.eval("document.querySelector('.ks-live input').focus()");
     for letter in "until create pods/binding request".chars() {
         page.key(&letter.to_string());

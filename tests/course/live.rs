@@ -1,4 +1,4 @@
-//! What is served, and to whom.
+//! What is served, and to which clients.
 
 use std::fs;
 use std::thread::sleep;
@@ -157,7 +157,7 @@ fn two_pages_are_two_sessions_that_take_commands() {
     assert_eq!((stop["kind"].as_str(), stop["event"]["class"].as_str()), (Some("stop"), Some("request")));
     assert_eq!(two.ask("show")["kind"], "text", "the other has not moved");
     assert_eq!(one.ask("nonsense")["kind"], "error");
-    // A line is a line, whatever is in it.
+    // A message is one command, even if it contains a newline.
     assert_eq!(one.ask("show\nstep")["kind"], "error");
     let step = stop["step"].as_u64().expect("stops have numbers");
     assert_eq!(two.ask(&format!("goto {step}"))["step"], step);

@@ -136,7 +136,7 @@ fn watch_grades_what_is_saved() {
     assert!(class.well(&["progress"]).contains("01_ownership       passed after"));
 }
 
-/// Once somebody has waited for a verdict, `watch` builds what makes it faster, unless it is told not to.
+/// Once a learner has waited for a verdict, `watch` builds what makes it faster, unless it is told not to.
 #[test]
 fn watch_builds_a_faster_judge_for_who_waits() {
     let class = Class::new("faster");

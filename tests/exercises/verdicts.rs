@@ -95,7 +95,7 @@ fn its_solution_passes(name: &str) {
 /// judged; CI judges all, with `KUBESTEP_MUTANTS=all`.
 const PASSED_OVER: usize = 5;
 
-/// Of which wrong solutions the verdict is looked at.
+/// The step between the wrong solutions that are judged.
 fn step(exercise: &Exercise) -> usize {
     let all = std::env::var("KUBESTEP_MUTANTS").is_ok_and(|which| which == "all");
     if all || matches!(exercise.judging, Judging::Function { .. }) { 1 } else { PASSED_OVER + 1 }
@@ -157,7 +157,7 @@ fn the_twin_judges_alike() {
     assert_eq!(twin::judge(Path::new("/no/such/program"), &TABLE[0], &MUTANTS, &[]), None);
 }
 
-/// What a process prints is no verdict, whatever it sounds like.
+/// What a process prints is no verdict, even if it talks of a panic.
 #[test]
 fn one_that_only_talks_of_panics_passes() {
     let exercise = Exercise::find("ownership").unwrap();
@@ -165,7 +165,7 @@ fn one_that_only_talks_of_panics_passes() {
     assert!(verdict.passes(), "{verdict:?}");
 }
 
-/// Whoever looks at each question prints megabytes, and is right all the same.
+/// A program that prints each question prints megabytes, and is right all the same.
 #[test]
 fn one_that_prints_a_little_each_time_passes() {
     let exercise = Exercise::find("ownership").unwrap();

@@ -231,13 +231,13 @@ fn a_killed_session_is_offered_again() {
     terminal.shows("one", "step 19");
     terminal.keys("one", &["crash kube-scheduler", "Enter", "break 409", "Enter", "goto 30", "Enter"]);
     terminal.shows("one", "step 30");
-    // Somebody else's session is not offered while it runs.
+    // Another process's session is not offered while it runs.
     terminal.start("two", "pod");
     terminal.shows("two", "nodes are up");
     terminal.kill("one");
     terminal.quits("two");
 
-    // Who names another walk gets it by Enter; what was left stays.
+    // A user who names another scenario gets it by Enter; the session that was left stays.
     terminal.start("other", "pod");
     terminal.shows("other", "go on with deployment");
     terminal.keys("other", &["Enter"]);
@@ -259,7 +259,7 @@ fn a_killed_session_is_offered_again() {
     let torn = fs::read_to_string(&file).expect("it is text") + "- do: \"step";
     fs::write(&file, torn).expect("it can be written");
 
-    // Who leaves the menu leaves the program, and is asked again the next time.
+    // A user who leaves the menu leaves the program, and is asked again the next time.
     terminal.start("none", "pod");
     terminal.shows("none", "7 commands, at step 31");
     terminal.keys("none", &["C-c"]);

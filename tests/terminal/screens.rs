@@ -67,7 +67,7 @@ fn a_reader_that_leaves_ends_it() {
                 format!("yes step | head -n 400 | KUBESTEP step deployment {face} | head -n {lines} > /dev/null");
             let output = calm(&script);
             let error = String::from_utf8_lossy(&output.stderr);
-            // `yes` and `head` may say that nobody reads any more; kubestep says nothing.
+            // `yes` and `head` may complain about a closed pipe; kubestep says nothing.
             assert!(!error.contains("kubestep") && !error.contains("error:"), "{script}: {error}");
         }
     }
@@ -110,7 +110,7 @@ fn a_storm_of_sizes() {
     }
 }
 
-/// Minutes of a large cluster take a while; somebody who has enough of it comes back to the prompt, and can go on.
+/// Minutes of a large cluster take a while; a user who has enough of it comes back to the prompt, and can go on.
 #[test]
 fn a_long_move_can_be_stopped() {
     for (name, face, key) in [("stop", "", "C-c"), ("stop-tui", "--tui", "Escape")] {
@@ -191,7 +191,7 @@ fn a_menu_gives_the_terminal_back_too() {
     }
 }
 
-/// The keys that everybody's hands know: Tab, arrows, Ctrl-U, and Ctrl-D on an empty line.
+/// The keys that work in every shell: Tab, arrows, Ctrl-U, and Ctrl-D on an empty line.
 #[test]
 fn a_line_is_typed_as_in_a_shell() {
     let Some(terminal) = Terminal::start("typing", "KUBESTEP step deployment") else { return };

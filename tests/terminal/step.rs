@@ -145,8 +145,8 @@ fn a_pipe_is_a_manifest() {
     assert!(printed(&output).contains("deployment.apps/web created"), "{}", printed(&output));
 }
 
-/// What a file wants from a cluster that one would start on one's own machine: a class for its claims, names for its
-/// Services, somebody who enforces its policies, and the time that a late probe takes. One object of a kind that nobody knows does not stop the others.
+/// What a manifest wants from a cluster on the user's own machine: a class for its claims, names for its Services, a network
+/// plugin that enforces its policies, and time for a late probe. An object of an unknown kind does not stop the others.
 const ON_ONES_OWN: &str = "\
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -275,7 +275,7 @@ fn a_line_may_be_a_shells() {
     assert!(!std::path::Path::new("shop.yaml").exists(), "nothing is written to the disk");
 }
 
-/// A policy that nobody enforces is no secret.
+/// The user is told that nothing enforces a NetworkPolicy.
 #[test]
 fn a_policy_that_nobody_enforces_is_said() {
     let typed = "cat <<EOF | kubectl apply -f -\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: deny\n\
@@ -287,7 +287,7 @@ fn a_policy_that_nobody_enforces_is_said() {
     }
 }
 
-/// So it is with what nobody measures.
+/// The user is told that nothing measures what Pods use.
 #[test]
 fn what_nobody_measures_is_said() {
     const SAID: &str = "nothing here measures what Pods use";

@@ -20,7 +20,7 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseBut
 use stepper::{Stepper, commands, lines};
 
 fn stepper() -> Stepper {
-    // Who runs this at a terminal would get colours.
+    // A developer who runs this at a terminal would get colours.
     console::set_colors_enabled(false);
     let mut stepper = Stepper::new(Session::of(Scenario::find("unschedulable").expect("it is shipped")), false);
     stepper.columns = Some(100);
@@ -238,7 +238,7 @@ fn any_size_is_drawn() {
     }
 }
 
-/// Who sent and got the last message has heavy frames, the message stands between the boxes, and what it wrote is marked.
+/// The sender and the receiver of the last message have heavy frames, the message stands between them, its write is marked.
 #[test]
 fn the_map_shows_where_a_message_goes() {
     let at = |scenario: &str, lines: &[&str]| {

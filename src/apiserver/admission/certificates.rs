@@ -14,7 +14,7 @@ use wire::{MASTERS, Subresource};
 use super::{Attributes, forbidden};
 use crate::authorization;
 
-/// Who approves or denies a request must be allowed to `approve` for its signer.
+/// A user who approves or denies a request must be allowed to `approve` for its signer.
 pub fn approval(attributes: &Attributes, object: &Object) -> Result<(), Status> {
     match request_before(attributes, Subresource::Approval) {
         Some(old) => may(attributes, object, "approve", &old.spec.signer_name),
@@ -22,7 +22,7 @@ pub fn approval(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     }
 }
 
-/// Who answers a request, or says that it cannot be answered, must be allowed to `sign` for its signer.
+/// A user who answers a request, or says that it cannot be answered, must be allowed to `sign` for its signer.
 pub fn signing(attributes: &Attributes, object: &Object) -> Result<(), Status> {
     let Object::CertificateSigningRequest(new) = object else { return Ok(()) };
     let Some(old) = request_before(attributes, Subresource::Status) else { return Ok(()) };

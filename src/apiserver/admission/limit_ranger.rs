@@ -320,7 +320,7 @@ mod tests {
                 "minimum cpu usage per Container is 1, but request is 500m",
             ),
             (of("Pod", "min", "1"), single(json!({})), "minimum cpu usage per Pod is 1.  No request is specified"),
-            // Two containers of which the same is true.
+            // Two containers with the same problem.
             (
                 of("Container", "max", "1"),
                 pod(json!({})),

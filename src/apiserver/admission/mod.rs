@@ -3,7 +3,7 @@
 //! Authorization sees the URL, admission sees the object. The plugins form two rows. The mutating row runs on a decoded
 //! and defaulted object and may change it: this is where a Pod gets its service account, the volume with its token and
 //! its default tolerations, and a Node its first taint. The validating row runs last, on what would be stored, and may
-//! only refuse. Each row has a fixed order, whatever that of `--enable-admission-plugins`, and the first refusal ends the
+//! only refuse. Each row has a fixed order, independent of `--enable-admission-plugins`, and the first refusal ends the
 //! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
 //!
 //! Three stand behind the rows: policies and webhooks, which users write, and the last of all, [`resource_quota`], because it

@@ -174,7 +174,7 @@ fn is_foreign(key: &str) -> bool {
     let within =
         |domain: &str| namespace == domain || namespace.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
     let reserved = within("kubernetes.io") || within("k8s.io");
-    // Nobody but an administrator says that a node is safe.
+    // Only an administrator may say that a node is safe.
     if within("node-restriction.kubernetes.io") {
         return true;
     }

@@ -1,6 +1,6 @@
 //! ResourceQuota: a namespace gets no more than it is allowed.
 //!
-//! The last check of all, and the only one that writes. Whoever creates an object pays first: the request is answered only
+//! The last check of all, and the only one that writes. An object is paid for before it is stored: the request goes on only
 //! after the quota's `status.used` has been raised, by an update that a second request in the same moment would lose. So
 //! two creates can never share what is left for one, and no controller has to be asked. Its price is that nothing is given
 //! back: if the object is not stored after all, the quota stays charged until its controller counts again.

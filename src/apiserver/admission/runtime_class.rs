@@ -108,7 +108,7 @@ fn merge(all: &[Toleration]) -> Vec<Toleration> {
     merged
 }
 
-/// Whether whatever the second tolerates is tolerated by the first. Mirrors `isSuperset`.
+/// Whether the first tolerates everything that the second tolerates. Mirrors `isSuperset`.
 fn covers(first: &Toleration, second: &Toleration) -> bool {
     let text = |field: &'_ Option<String>| -> String { field.clone().unwrap_or_default() };
     let operator = |toleration: &Toleration| match text(&toleration.operator).as_str() {

@@ -1,4 +1,4 @@
-//! ServiceAccount: every Pod runs as somebody, and finds that somebody's token in a file. Mirrors
+//! ServiceAccount: every Pod runs as a service account, and finds the account's token in a file. Mirrors
 //! `plugin/pkg/admission/serviceaccount`.
 //!
 //! A Pod that names no account gets `default`. Unless it or its account says otherwise, a projected volume
@@ -26,7 +26,7 @@ const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// The account of a Pod that names none; the service account controller makes one in each namespace.
 const DEFAULT_ACCOUNT: &str = "default";
 
-/// An hour, and seven seconds that tell these tokens from those somebody asked for.
+/// An hour, and seven seconds that tell these tokens from those that a user asked for.
 const TOKEN_EXPIRATION_SECONDS: i64 = 60 * 60 + 7;
 
 /// Gives a new Pod its account, the volume with the token, and the account's pull secrets.
@@ -54,7 +54,7 @@ pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Sta
     Ok(())
 }
 
-/// The account must be there, whoever put its name into the Pod.
+/// The account must be there, no matter where the Pod got its name from.
 pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> {
     match object {
         Object::Pod(pod) if concerns(attributes, object) => account_of(attributes, pod).map(|_| ()),

@@ -1,6 +1,6 @@
-//! Nobody grants what they do not have.
+//! Users grant only permissions that they have themselves.
 //!
-//! Whoever may write roles could otherwise give themselves everything. So a role is only written by a user who holds all its
+//! A user who may write roles could otherwise gain every permission. So a role is only written by a user who holds all its
 //! rules, or has the verb `escalate` on roles; and only bound by one who holds them, or has the verb `bind` on that role.
 //! Members of `system:masters` may do both.
 //!
@@ -45,7 +45,7 @@ impl Authorizer {
                 if !gathers(new) && !old.is_some_and(gathers) {
                     return Ok(());
                 }
-                // What it will gather nobody knows yet.
+                // Which rules it will aggregate is not known yet.
                 const WHY: &str = "must have cluster-admin privileges to use the aggregationRule";
                 self.confirm(request, &everything()).map_err(|_| forbidden(WHY.to_owned()))
             }),

@@ -1,7 +1,7 @@
 //! Authorization: may this user do that?
 //!
-//! The API server asks a chain of authorizers, and the first that says yes wins. Nobody says no: what nobody allows is
-//! forbidden.
+//! The API server asks a chain of authorizers, and the first that says yes wins. None of them says no: a request that none
+//! allows is forbidden.
 //!
 //! 1. The group `system:masters` may do everything. It is the way in when all else is lost.
 //! 2. The Node authorizer ([`node`]) speaks for kubelets alone. It knows which Pods are bound to which node, and lets
@@ -10,7 +10,7 @@
 //!    role has a rule with this verb on this resource. A ClusterRoleBinding counts everywhere, a RoleBinding in its own
 //!    namespace. The roles that every cluster is born with are in [`bootstrap`].
 //!
-//! Who writes roles and bindings is asked once more, when it is known what is in them: [`escalation`].
+//! A write of roles and bindings is checked once more, when it is known what is in them: [`escalation`].
 //!
 //! The request flows through [`Authorizer::authorize`]; what it returns names the rule that allowed it, which the
 //! stepper shows. Every write flows past [`Authorizer::object_changed`], so that decisions never lag behind the store.
@@ -22,7 +22,7 @@
 //! - It depends on nothing but the request and the stored objects. Kept by
 //!   `the_core_has_no_threads_and_asks_no_environment`.
 //!
-//! Who may ask as somebody else: [`super::impersonation`].
+//! Who may act as another user: [`super::impersonation`].
 //!
 //! Left out: webhooks, ABAC.
 

@@ -25,7 +25,7 @@ pub const NODE_LEASES: &str = "kube-node-lease";
 pub enum Opinion {
     /// Yes, for this reason.
     Allow(&'static str),
-    /// The next one may decide; if nobody allows it, this is why.
+    /// The next authorizer decides; if none allows the request, this is why.
     None(Option<String>),
 }
 

@@ -194,7 +194,7 @@ fn matching<'a>(subjects: Option<&'a [Subject]>, user: &User, namespace: &str) -
     })
 }
 
-/// Whether the user is this service account. One without a namespace is nobody.
+/// Whether the user is this service account. An account without a namespace matches no user.
 fn is_account(user: &User, namespace: &str, name: &str) -> bool {
     let account = user.name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
     !namespace.is_empty() && account == Some((namespace, name))

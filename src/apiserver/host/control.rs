@@ -1,4 +1,4 @@
-//! What somebody outside decides about API servers and etcd: stop one, break its watches, show the past, compact.
+//! What is done from outside to API servers and etcd: stop one, break its watches, show the past, compact.
 
 use super::servers::{followed_by, forget_server, list_anew, watches_at};
 use super::webhook::give_up_parked;
@@ -14,7 +14,7 @@ use wire::{Request, Transport, WatchId};
 pub struct Stale {
     /// Whose informer: a glob.
     pub component: String,
-    /// Of which kind.
+    /// The kind that it lists.
     pub kind: Kind,
     /// As of this revision.
     pub revision: u64,

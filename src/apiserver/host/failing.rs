@@ -16,7 +16,7 @@ use wire::{Answer, Body, Error, Request, Transport, WatchEvent};
 /// How a call is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
-    /// 409, as if somebody had changed the object.
+    /// 409, as if another client had changed the object.
     Conflict,
     /// 429.
     TooManyRequests,
@@ -28,7 +28,7 @@ pub enum Failing {
     Lost,
     /// The request is carried out, and the connection breaks before the answer arrives.
     LostAfter,
-    /// Nobody takes the connection: the API server does not run.
+    /// The connection is refused: the API server does not run.
     Refused,
 }
 

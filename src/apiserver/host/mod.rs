@@ -2,7 +2,7 @@
 //!
 //! [`ApiServer::handle`] is a plain function. Here is what carries requests to it and tells the world what came of them: a
 //! request arrives as an event, its answer and its watch events are sent, and what etcd does of itself is a timer. To the
-//! engine all this is a [`Server`], of which it knows no more.
+//! engine all this is a [`Server`], and it knows no more of it.
 //!
 //! - [`serve`]: a request that has arrived.
 //! - [`servers`]: several API servers beside one another, and etcd behind them.
@@ -41,7 +41,7 @@ pub struct Host {
     pub api: ApiServer,
     /// What is to fail.
     pub failures: Vec<Failure>,
-    /// Whose next list shows the past.
+    /// The informers whose next list shows the past.
     pub stale: Vec<Stale>,
     /// The API servers that do not answer at all.
     pub down: BTreeSet<ActorId>,

@@ -100,7 +100,7 @@ pub(super) fn handle_request(engine: &mut Engine, event: &Pending, reply: ReplyT
     }
 }
 
-/// The store has changed: whoever follows it is told, and the step says so.
+/// The store has changed: those that follow it are told, and the step says so.
 pub(super) fn stored(engine: &mut Engine, changes: Vec<Change>) {
     let lost = changes.iter().any(is_lost);
     let remotes = &engine.server.api.remotes;
@@ -130,7 +130,7 @@ fn arm(engine: &mut Engine, lease: Lease) {
     engine.send(Outgoing { from: etcd, to: etcd, delay, background: true, idle: true, what });
 }
 
-/// etcd has revoked a lease, which nobody has asked for.
+/// etcd has revoked a lease by itself, without a request.
 pub(super) fn lease_expires(engine: &mut Engine, key: &str) {
     let expired = engine.server.api.expire(u64::from_str_radix(key, 16).unwrap_or_default());
     stored(engine, expired.changes);
@@ -185,7 +185,7 @@ fn is_lost(change: &Change) -> bool {
     change.new.is_none() && is_key(&change.key)
 }
 
-/// The next round is due, if it was not. `idle`: nobody waits for it.
+/// The next round is due, if it was not. `idle`: nothing waits for it.
 fn arm_round(engine: &mut Engine, idle: bool) {
     let is_round = |what: &What| matches!(what, What::Wake { what: LOOKS_AFTER_SERVICE, .. });
     if engine.pending().any(|event| is_round(&event.what)) {

@@ -225,8 +225,8 @@ pub(super) fn tell_progress(engine: &mut Engine, watch: WatchId) {
     }
 }
 
-/// etcd has forgotten what a cache should hear of next: the server lists the kind anew. Whoever watches it there has
-/// missed something, and is told 410.
+/// etcd has forgotten what a cache should hear of next: the server lists the kind anew. Clients that watch it there have
+/// missed something, and get 410.
 pub(super) fn list_anew(engine: &mut Engine, server: ActorId, kind: Kind) {
     let Some(follows) = engine.server.servers.get(server).and_then(|server| server.follows.remove(&kind)) else {
         return;

@@ -1,6 +1,6 @@
 //! Requests that wait for admission webhooks.
 //!
-//! The API server does not wait: a request that needs an answer is given up and says whom it would ask what. Here those
+//! The API server does not wait: a request that needs an answer is given up and says which webhooks to ask what. Here those
 //! questions become events to the webhooks' processes, each with a timer, and when the last has been answered, or its
 //! time is over, the request is handed to the API server again, with all that was heard. So a stop shows the call,
 //! the answer, and the request going on, each as a step; and a client that waits so long waits for one answer.
@@ -33,7 +33,7 @@ const OVER: &str = "context deadline exceeded";
 /// What the host knows of webhooks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Webhooks {
-    /// Who listens at which address.
+    /// The process that listens at each address.
     listening: BTreeMap<String, ActorId>,
     /// Requests that wait, by their clients' calls.
     parked: BTreeMap<CallId, Parked>,
@@ -44,7 +44,7 @@ pub(super) struct Webhooks {
 /// A request that waits, or is about to go on.
 #[derive(Clone, Debug)]
 pub(super) struct Parked {
-    /// Who waits for its answer.
+    /// The client that waits for its answer.
     pub client: ActorId,
     /// Where it waits.
     server: ActorId,
@@ -177,7 +177,7 @@ pub(super) fn heard(engine: &mut Engine, id: CallId, said: Option<&Result<Rc<dyn
     go_on_if_heard(engine, client, parked, Duration::ZERO);
 }
 
-/// Lets a request go on for which nobody is to be asked any more.
+/// Lets a request go on if no webhook is left to ask about it.
 fn go_on_if_heard(engine: &mut Engine, call: CallId, parked: Parked, delay: Duration) {
     if parked.open.is_empty() {
         let (background, idle, request) = (parked.background, parked.idle, parked.request.clone());

@@ -113,8 +113,8 @@ fn check_config(kind: Kind, config: &Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// A conflict as whoever applies a Scale is told of it: who manages the object's replicas manages those of the Scale. Mirrors
-/// `ScaleHandler.ToSubresource`.
+/// A conflict as a client that applies a Scale is told of it: the manager of the object's replicas manages the Scale's too.
+/// Mirrors `ScaleHandler.ToSubresource`.
 fn of_scale((with, _): (Writer, Set)) -> (Writer, Set) {
     (Writer { api_version: "autoscaling/v1".into(), ..with }, Set::of_fields(&["spec.replicas"]))
 }

@@ -1,19 +1,19 @@
 //! `metadata.managedFields`: who wrote which field, kept with every version and shown to those who ask.
 //!
 //! What is stored has no managedFields in it. Each entry of the store has a [`History`] beside its object, which says who
-//! wrote it; what follows from that is worked out only when an answer shows it, or when somebody applies.
+//! wrote it; what follows from that is worked out only when an answer shows it, or when a client applies.
 //!
 //! - [`apply`]: apply patches.
 //! - [`shapes`]: what each kind lets through where, and which of its structs are always there.
 //! - [`templates`]: Pods of one owner are written alike. [`typed`]: values of wrong types.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager`. A write manages what was sent, before admission and the
-//! kind's strategy had their say: what a plugin fills in is nobody's. Bindings, deletions and evictions change no manager.
+//! kind's strategy had their say: what a plugin fills in has no manager. Bindings, deletions and evictions change no manager.
 //!
 //! Left out: of an update the state that was stored is taken for the one that was sent, so what the server fills in (a node
 //! port) and what policies and webhooks change is the updater's; the fields of a configuration are not compared with the
 //! types that they have in OpenAPI; a client that applies in another version of a kind is said to have applied in the one that is
-//! stored; whoever applies ephemeral containers or sizes owns the names of the containers too (`GetResetFieldsFilter`).
+//! stored; a client that applies ephemeral containers or sizes owns the container names too (`GetResetFieldsFilter`).
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -51,7 +51,7 @@ pub(crate) enum Written {
 }
 
 impl Written {
-    /// The server writes through a client of its own, as anybody would.
+    /// The server writes through a client of its own, as every component does.
     pub(crate) fn by_server(kind: Kind, subresource: &'static str) -> Written {
         let (manager, api_version) = ("kube-apiserver".into(), kind.info().api_version.into());
         Written::By(
@@ -112,7 +112,7 @@ pub(crate) fn after(
 
 /// What a row of writes makes of who manages what.
 pub(crate) fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
-    // Of what nobody manages nobody takes anything by an update. Mirrors `skipNonAppliedManager`.
+    // An update of an object without managers takes no field. Mirrors `skipNonAppliedManager`.
     if managers.is_empty() && run.old.is_some() {
         return Managers::default();
     }
@@ -122,7 +122,7 @@ pub(crate) fn play(definitions: &Definitions, managers: &Managers, run: &Run) ->
     if kind == Kind::CertificateSigningRequest {
         return Managers::default();
     }
-    // Nor of the scale of an object whose replicas nobody manages.
+    // Nor does an update of the scale, if the object's replicas have no manager.
     if run.by.subresource == "scale" && !is_managed(managers, &replicas(definitions, kind)) {
         return managers.clone();
     }
@@ -165,7 +165,7 @@ pub(crate) fn update(
     }
 }
 
-/// The managers that somebody sent; none if they are no word on it. Mirrors `isResetManagedFields`.
+/// The managers that a client sent; none if they make no sense. Mirrors `isResetManagedFields`.
 pub(crate) fn sent_managers(entries: &[ManagedFieldsEntry]) -> Option<Managers> {
     match entries {
         [] => Some(Managers::default()),

@@ -7,7 +7,7 @@ use object::fields::{Set, Writer};
 use object::time::Instant;
 use object::{Kind, Object, go_types, versions};
 
-/// What a write to an endpoint does not change, whatever was sent. Mirrors the strategies' `GetResetFields`.
+/// What a write to an endpoint does not change, even if it was sent. Mirrors the strategies' `GetResetFields`.
 pub fn reset_fields(kind: Kind, subresource: &str, has_status: bool) -> Set {
     let paths: &[&str] = match (kind, subresource) {
         (Kind::Custom(_), "status") => &["apiVersion", "kind", "metadata", "spec"],
@@ -52,8 +52,8 @@ pub fn is_filled_in(kind: Kind) -> bool {
 /// The type of the only kind whose older version is served in the same group.
 const OLDER: &str = "HorizontalPodAutoscalerV1";
 
-/// An object as Go prints it, or what it prints of one into which nothing was written. The structs that are always there are
-/// nobody's: a struct is a field of its own only if it is behind a pointer.
+/// An object as Go prints it, or what it prints of one into which nothing was written. The structs that are always there have
+/// no manager: a struct is a field of its own only if it is behind a pointer.
 pub fn whole(kind: Kind, object: Option<&Object>) -> Value {
     match (object, kind) {
         (Some(object), _) => object.printed(),

@@ -109,7 +109,7 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
         Some(Propagation::Orphan) => Some(ORPHAN),
         Some(Propagation::Foreground) => Some(FOREGROUND),
         Some(Propagation::Background) => None,
-        // Finalizers that are there already decide, as somebody has decided before.
+        // Finalizers that are there already decide, as the choice was made before.
         None if finalizers.iter().any(|f| f == ORPHAN || f == FOREGROUND) => return finalizers,
         None if kinds::facts(object.kind()).orphans_by_default => Some(ORPHAN),
         None => return finalizers,

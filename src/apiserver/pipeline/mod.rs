@@ -11,7 +11,7 @@
 //! | defaulting | fills in what was left out; notes who manages what | [`defaulting`] |
 //! | preconditions | the uid, where the sender names it; of a delete the resourceVersion too | [`preconditions`] |
 //! | mutating admission | plugins, [`policies`] and [`webhooks`] that may change the object; [`rounds`] | [`mutating_admission`] |
-//! | escalation | nobody grants what they do not have | [`crate::authorization`] |
+//! | escalation | users grant only permissions that they have | [`crate::authorization`] |
 //! | version | is the resourceVersion that was sent the stored one? | [`preconditions`] |
 //! | strategy | what the server sets and keeps; [`deletion`]: what a delete means | [`strategy`] |
 //! | validation | what is wrong with the object | [`validation`] |
@@ -238,7 +238,7 @@ impl ApiServer {
         }
     }
 
-    /// Nobody grants what they do not have.
+    /// Users grant only permissions that they have themselves.
     fn check_escalation(&self, handling: &Handling, write: &Write) -> Result<(), Status> {
         match write.states() {
             (old, Some(new)) => self.authorizer.check_escalation(handling.request, old, new, &self.store),

@@ -1,6 +1,6 @@
 //! What becomes of an object when a policy changes it.
 //!
-//! An `Object` is laid over it as an apply patch is, but nobody owns its fields then, and it may not name what is atomic: all
+//! An `Object` is laid over it as an apply patch is, but its fields get no manager, and it may not name what is atomic: all
 //! that it does not name there would be gone. The operations of a JSON patch are done one after the other; if a `test` among
 //! them does not hold, the object stays as it is.
 //!
@@ -29,11 +29,11 @@ use wire::FieldValidation;
 pub enum Broken {
     /// The policy is at fault: what its binding says of failures decides.
     Policy(String),
-    /// The request fails with this, whatever the policy says.
+    /// The request fails with this, even if the policy ignores failures.
     Request(Status),
 }
 
-/// The object with a change made, read and defaulted anew; and what the expression came to, for whoever looks on.
+/// The object with a change made, read and defaulted anew; and what the expression came to, for the stage's note.
 pub fn patched(
     handling: &Handling,
     object: &Object,

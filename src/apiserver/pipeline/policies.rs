@@ -85,7 +85,7 @@ impl ApiServer {
             for invocation in &invocations {
                 changed |= self.invoke(handling, (old, new), invocation, rounds, &mut failures)?;
             }
-            // Whoever has made a change counts as having changed something, even if it was so before.
+            // A policy that has made a change counts as having changed something, even if it was so before.
             if changed {
                 rounds.wanted = true;
                 rounds.policies.changed();
@@ -154,7 +154,7 @@ struct Consequences {
 }
 
 impl Consequences {
-    /// Whatever the binding's `validationActions` ask for. A policy that is itself at fault denies in any case.
+    /// Does what the binding's `validationActions` ask for. A policy that is itself at fault denies in any case.
     fn follow(&mut self, handling: &mut Handling, bound: &Bound, objection: Objection) {
         let (name, actions, bound) = (bound.name, bound.actions(), bound.bound);
         let wants = |wanted: &str| !objection.of_policy && actions.iter().any(|action| action == wanted);

@@ -18,7 +18,7 @@ pub(super) struct Rounds {
     pub webhooks: Turns,
 }
 
-/// Who of the policies, or of the webhooks, has its turn in the second round.
+/// Which of the policies, or of the webhooks, have a turn in the second round.
 #[derive(Default)]
 pub(super) struct Turns {
     /// Those that ask to be asked again, and were asked since the last change.

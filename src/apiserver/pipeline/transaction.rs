@@ -95,8 +95,8 @@ impl ApiServer {
         self.put_written(handling, old.revision(), new, written).map(Done::Updated)
     }
 
-    /// Whether an object that was read is stored just so. One that its definition has made another of since, be it only of
-    /// another version, is written anew although nobody has changed it.
+    /// Whether an object that was read is stored just so. One that reads differently since its definition changed, be it only in
+    /// another version, is written anew although no client has changed it.
     fn is_stored_so(&self, read: &Object) -> bool {
         let kind = read.kind();
         if !matches!(kind, Kind::Custom(_)) {
@@ -128,7 +128,7 @@ impl ApiServer {
         }
     }
 
-    /// Stores what the server itself makes of an object: nobody manages that.
+    /// Stores what the server itself makes of an object: no manager takes that.
     pub(crate) fn put(&mut self, handling: &mut Handling, expected: u64, object: Object) -> Result<Object, Status> {
         self.put_written(handling, expected, object, Written::ByNobody)
     }
@@ -205,8 +205,8 @@ impl ApiServer {
         self.store.keep_changes(CHANGES_KEPT);
     }
 
-    /// A lease is over: etcd forgets what hangs on it, and those who watch are told. Only Events do, of which the server
-    /// keeps no tables.
+    /// A lease is over: etcd forgets what hangs on it, and the watchers are told. Only Events do, and the server keeps
+    /// no tables of them.
     pub fn expire(&mut self, lease: LeaseId) -> Expired {
         let changes = self.store.revoke(lease);
         let mut fanout = Vec::new();

@@ -49,8 +49,8 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Who updates or applies what is not there creates it, and must be allowed to. The refusal says no more than what went
-    /// wrong in looking. Mirrors `withAuthorization` of `endpoints/handlers/update.go`.
+    /// An update or apply of an object that is not there creates it, and must be allowed to. The refusal says no more than what
+    /// went wrong in looking. Mirrors `withAuthorization` of `endpoints/handlers/update.go`.
     fn authorize_creation(&self, handling: &Handling) -> Result<(), Status> {
         let request = handling.request;
         if request.verb == Verb::Create {

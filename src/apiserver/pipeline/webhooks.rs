@@ -13,7 +13,7 @@
 //! - A request that waits has changed nothing, but for objects of a collection that have had their turn. Kept by
 //!   `an_object_that_has_changed_meanwhile_is_put_to_the_webhook_again` and
 //!   `of_many_each_is_asked_about_in_its_turn_and_then_goes`.
-//! - Configurations are never themselves put to webhooks, so that a user who has locked everybody out can undo it.
+//! - Configurations are never themselves put to webhooks, so that a user who has locked all users out can undo it.
 //!   Kept by `whoever_has_locked_everybody_out_can_undo_it`.
 //! - A webhook is asked no more often than a real server would. Kept by
 //!   `what_is_asked_again_when_others_have_changed_something`.

@@ -57,7 +57,7 @@ pub struct Delete {
 }
 
 impl Write {
-    /// A change of a stored object, of which all was sent.
+    /// A change of a stored object that was sent whole.
     pub fn update(old: Object, new: Object, written: Option<Written>) -> Write {
         Write::Update(Update { old, new, written, in_part: false })
     }

@@ -1,4 +1,4 @@
-//! Something that somebody might do, as the authorizers see it. Mirrors `pkg/registry/authorization/util`.
+//! Something that a user might do, as the authorizers see it. Mirrors `pkg/registry/authorization/util`.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::authorization::Attributes;
 use object::Kind;
 use wire::{Body, Request, Subresource, User, Verb};
 
-/// Somebody, and what they might do with a resource or at a URL.
+/// A user, and what they might do with a resource or at a URL.
 pub struct Access<'a> {
     user: Rc<User>,
     resource: Option<&'a ResourceAttributes>,

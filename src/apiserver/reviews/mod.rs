@@ -1,11 +1,11 @@
 //! Reviews: the API server is asked what it would decide.
 //!
-//! A review is the creation of an object that nobody keeps: no name, no version, no event. Who asks sends its `spec`, and
+//! A review is the creation of an object that is not stored: no name, no version, no event. The client sends its `spec`, and
 //! what comes back with 201 has a `status`. So components without rules of their own decide as the cluster would: a
 //! kubelet sends a TokenReview to know who talks to it, and a SubjectAccessReview to know whether they may. `kubectl auth`
-//! sends the others, about whoever types it.
+//! sends the others, about its own user.
 //!
-//! A review passes the stages of any creation up to the store: it is authorized (everybody may ask about themselves, see
+//! A review passes the stages of any creation up to the store: it is authorized (all users may ask about themselves, see
 //! `system:basic-user`), decoded, admitted by webhooks, and validated ([`kinds::authorization::review`]). Policies have no say.
 //!
 //! - [`access`]: what is asked about, as the authorizers see it. [`selectors`]: that it is about some objects only.
@@ -113,7 +113,7 @@ impl ApiServer {
         }
     }
 
-    /// What somebody may do in a namespace, as far as rules say so.
+    /// What a user may do in a namespace, as far as rules say so.
     fn rules(&self, user: &User, namespace: &str) -> SubjectRulesReviewStatus {
         let found = self.authorizer.rules_of(user, namespace);
         let mut status = SubjectRulesReviewStatus { incomplete: found.incomplete, ..Default::default() };
@@ -138,7 +138,7 @@ impl ApiServer {
         status
     }
 
-    /// Whose token it is.
+    /// Finds the user whose token it is.
     fn whose(&self, review: &TokenReview, now: Instant) -> TokenReviewStatus {
         let shown_to = match review.spec.audiences.as_deref().unwrap_or_default() {
             [] => vec![ISSUER.to_owned()],
@@ -173,7 +173,7 @@ fn validate(asked: &Object) -> Result<(), Status> {
     if causes.is_empty() {
         return Ok(());
     }
-    // The error is about a struct of the server's own, which does not know of which kind it is.
+    // The error is about a struct of the server's own, which does not know its kind.
     Err(Status::invalid_kind(asked.kind().info().group, "", "", causes))
 }
 
@@ -183,7 +183,7 @@ fn of_somebody(spec: &SubjectAccessReviewSpec) -> Access<'_> {
     Access::new(user.into(), spec.resource_attributes.as_ref(), spec.non_resource_attributes.as_ref())
 }
 
-/// Whoever asks, as authentication has found them.
+/// The user who asks, as authentication has found them.
 fn who_is(user: &User, now: Instant) -> SelfSubjectReview {
     SelfSubjectReview {
         metadata: ObjectMeta { creation_timestamp: Some(now.time()), ..ObjectMeta::default() },

@@ -29,7 +29,7 @@ fn ada() -> User {
     User::component("ada", "kubectl")
 }
 
-/// A server with a rule for everybody, who may ask about themselves, and one for ada alone, who may ask about others in the
+/// A server with a rule for all users, who may ask about themselves, and one for ada alone, who may ask about others in the
 /// namespace `n`, and read Pods there.
 fn server() -> ApiServer {
     let mut server = ApiServer::new(1);

@@ -255,7 +255,7 @@ impl ServiceAddresses {
         Ok(())
     }
 
-    /// Gives the number, if no Service has it.
+    /// Gives the number, if no port has it.
     fn check_port(&self, i: usize, number: i32, own: &[i32]) -> Result<i32, Cause> {
         match self.not_free(number, own) {
             Some(why) => Err(invalid(&format!("spec.ports[{i}].nodePort"), &format!("{number}: {why}"))),
@@ -356,7 +356,7 @@ fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     let (there, named) = (node_ports(old), node_ports(new));
     let still_used = |number: &i32| there.contains(number) && named.contains(number);
     for port in new.ports.iter_mut().flatten().filter(|port| port.node_port.unwrap_or(0) == 0) {
-        // A port is the same while it has the same name, whatever else of it has changed.
+        // A port is the same while it has the same name, even if the rest of it has changed.
         let same = old.ports.iter().flatten().rfind(|old| name_of(old) == name_of(port));
         port.node_port = same.and_then(|old| old.node_port).filter(|number| !still_used(number));
     }
@@ -383,7 +383,7 @@ fn list(ips: &Option<Vec<String>>) -> &[String] {
     ips.as_deref().unwrap_or_default()
 }
 
-/// Whoever changes only the type means to give up what came with the old one. Mirrors `dropTypeDependentFields`.
+/// A client that changes only the type means to give up what came with the old one. Mirrors `dropTypeDependentFields`.
 fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     let Some(old) = old else { return };
     if needs_ip(old) && !needs_ip(new) && new.cluster_ips == old.cluster_ips {
@@ -418,8 +418,8 @@ fn wrong_ips(spec: &ServiceSpec) -> Vec<Cause> {
     if problems.0.is_empty() { families_not_there(spec) } else { problems.0 }
 }
 
-/// Which families a Service has, if it does not say so. Whoever writes the endpoints of a headless Service may write any
-/// addresses. Mirrors `initIPFamilyFields`.
+/// Which families a Service has, if it does not say so. A headless Service without a selector may get endpoints of any
+/// family. Mirrors `initIPFamilyFields`.
 fn name_families(spec: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     let anybody = is_headless(spec) && !has_selector(spec);
     let before = old.and_then(|old| old.ip_family_policy.clone());

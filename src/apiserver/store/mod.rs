@@ -1,16 +1,16 @@
-//! etcd: one ordered map of keys, every change of which gets the next revision.
+//! etcd: one ordered map of keys, in which every change gets the next revision.
 //!
 //! Kubernetes keeps all state here and nowhere else. A key is a path (`/registry/pods/default/web`); each value
 //! knows the revision that made it, the one that last changed it, and how often it changed. A transaction
 //! compares a key's mod revision and then writes, which is all that optimistic concurrency needs. The log of
 //! changes, from the last compaction on, feeds watches and reads of the past.
 //!
-//! A key may hang on a lease, and goes with it. Whoever grants a lease knows when it ends, for the store has no clock.
+//! A key may hang on a lease, and goes with it. The caller that grants a lease knows when it ends, for the store has no clock.
 //!
 //! Must hold:
 //! - Revisions only grow, one step a write. Kept by `a_key_counts_its_revisions`.
 //! - A refused transaction changes nothing. Kept by `a_failed_comparison_changes_nothing`.
-//! - Whatever lies before the compacted revision is gone and says so. Kept by
+//! - A revision before the compacted one is gone, and a read of it says so. Kept by
 //!   `the_past_can_be_read_until_it_is_compacted`.
 //!
 //! Left out: multi-key transactions (the keys of a lease go one revision after the other, where etcd deletes them in one),
@@ -101,7 +101,7 @@ pub struct Store {
     revision: u64,
     /// Changes with a revision above this are still in the log.
     compacted: u64,
-    /// Shared with whoever has saved the store.
+    /// Shared with the saved copies of the store.
     log: VecDeque<Rc<Change>>,
     /// The keys that hang on each lease.
     leases: BTreeMap<LeaseId, BTreeSet<Rc<str>>>,

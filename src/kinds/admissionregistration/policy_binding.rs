@@ -15,7 +15,7 @@ use object::validation::names::check_path_segment;
 
 const SPEC: Path = Path::new("spec");
 
-/// How a table shows what nobody has set.
+/// How a table shows a field that is not set.
 pub const UNSET: &str = "<unset>";
 
 /// What stands first in bindings of both sorts.
@@ -58,7 +58,7 @@ fn cells(binding: &Value, now: Timestamp) -> Vec<Value> {
     cells![name(binding), policy, shown_param_ref(at(binding, "spec.paramRef")), created(binding, now)]
 }
 
-/// From here nobody sees whether parameters live in namespaces, so the namespace may be any.
+/// Whether the parameters' kind is namespaced is not known here, so the namespace may be any.
 fn shown_param_ref(of: &Value) -> String {
     match (text(of, "namespace"), text(of, "name")) {
         ("", "") if at(of, "selector").is_null() => UNSET.to_owned(),

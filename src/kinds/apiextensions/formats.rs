@@ -1,4 +1,4 @@
-//! What is said of the schemas of a CustomResourceDefinition: that the format of a value is one that nobody checks.
+//! Warnings about the schemas of a CustomResourceDefinition: that the format of a value is not checked.
 //!
 //! Mirrors the strategy of CustomResourceDefinitions, with `GetUnrecognizedFormats` and `SchemaHas`, in
 //! `apiextensions-apiserver`. That one goes through its maps in any order; here it is that of their keys.

@@ -96,7 +96,7 @@ fn selectors(problems: &mut Problems, resource: Option<&ResourceAttributes>) {
     }
 }
 
-/// Mirrors `validateFieldSelectorAttributes`. An operator that nobody knows may be one of a newer client.
+/// Mirrors `validateFieldSelectorAttributes`. An unknown operator may be one of a newer client.
 fn field_selector(problems: &mut Problems, path: &Path, selector: &FieldSelectorAttributes) {
     let requirements = selector.requirements.as_deref().unwrap_or_default();
     one_form(problems, path, selector.raw_selector.as_deref(), requirements.is_empty());

@@ -108,7 +108,7 @@ fn validate(problems: &mut Problems, request: &CertificateSigningRequest) {
     }
 }
 
-/// A domain and a path, of which each part may be the name of an object. Mirrors `ValidateSignerName`.
+/// A domain and a path, both checked label by label. Mirrors `ValidateSignerName`.
 fn signer_name(problems: &mut Problems, path: &Path, name: &str) {
     let (domain, rest) = match name.split_once('/') {
         _ if name.is_empty() => return problems.required(path, ""),
@@ -138,12 +138,12 @@ fn signer_name(problems: &mut Problems, path: &Path, name: &str) {
     }
 }
 
-/// Who writes the status decides nothing. Mirrors `ValidateCertificateSigningRequestStatusUpdate`.
+/// A write of the status neither approves nor denies. Mirrors `ValidateCertificateSigningRequestStatusUpdate`.
 fn validate_status(problems: &mut Problems, new: &CertificateSigningRequest, old: &CertificateSigningRequest) {
     validate_update(problems, new, old, Part::Status);
 }
 
-/// Who decides signs nothing. Mirrors `ValidateCertificateSigningRequestApprovalUpdate`.
+/// An approval or denial sets no certificate. Mirrors `ValidateCertificateSigningRequestApprovalUpdate`.
 pub(crate) fn validate_approval(
     problems: &mut Problems,
     new: &CertificateSigningRequest,

@@ -152,7 +152,7 @@ fn same<T: PartialEq + serde::Serialize>(problems: &mut Problems, name: &'static
     }
 }
 
-/// The same of a struct, of which the name and the type are given.
+/// The same of a struct, given the field's name and its Go type.
 fn same_struct<T>(problems: &mut Problems, (name, go_type): (&'static str, &'static str), new: &T, old: &T)
 where
     T: PartialEq + serde::Serialize,
@@ -172,8 +172,8 @@ fn series(problems: &mut Problems, series: Option<&EventSeries>) {
     }
 }
 
-/// What both are asked: an Event lives in the namespace of what it is about. `controller` is what the field of who tells it
-/// is called.
+/// What both are asked: an Event lives in the namespace of what it is about. `controller` is the name of the field that
+/// names the reporting component.
 fn legacy(problems: &mut Problems, event: &Event, controller: &'static str) {
     let own = event.metadata.namespace();
     let about = event.involved_object.namespace.as_deref().unwrap_or_default();

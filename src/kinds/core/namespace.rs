@@ -64,7 +64,7 @@ fn has_spec_finalizers(namespace: &Namespace) -> bool {
     namespace.spec.as_ref().is_some_and(|spec| spec.finalizers.as_ref().is_some_and(|f| !f.is_empty()))
 }
 
-/// A label with the name, which nobody can take away.
+/// A label with the name, which no client can remove.
 fn defaults(namespace: &mut Namespace) {
     let name = namespace.metadata.name.clone().unwrap_or_default();
     namespace.metadata.labels.get_or_insert_default().insert(NAME_LABEL.to_owned(), name);
@@ -94,7 +94,7 @@ fn is_named_by_label(namespace: &Namespace) -> bool {
     name.is_empty() || labels.and_then(|labels| labels.get(NAME_LABEL)).is_some_and(|label| label == name)
 }
 
-/// A Namespace whose finalizers somebody has changed through `finalize`.
+/// A Namespace whose finalizers a client has changed through `finalize`.
 pub fn validate_finalize(problems: &mut Problems, namespace: &Namespace) {
     finalizers(namespace).for_each(|(i, name)| finalizer_name(problems, &FINALIZERS.index(i), name));
 }

@@ -39,7 +39,7 @@ pub const ROW: Row<ReplicationController> = Row {
 
 const SPEC: Path = Path::new("spec");
 
-/// What a ReplicationController does not say it takes from its template: whom it selects, and its own labels.
+/// What a ReplicationController does not say it takes from its template: its selector, and its own labels.
 fn defaults(controller: &mut ReplicationController) {
     let spec = controller.spec.get_or_insert_default();
     if let Some(template) = &mut spec.template {

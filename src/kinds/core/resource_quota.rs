@@ -55,13 +55,13 @@ const OF_OTHERS: &[&str] = &[
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 
-/// Scopes of which one can only say that an object is in them.
+/// Scopes without values: an object is in them or not.
 const PLAIN: &[&str] = &["Terminating", "NotTerminating", BEST_EFFORT, "NotBestEffort", "CrossNamespacePodAffinity"];
 
 /// Scopes with values.
 const OF_A_CLASS: &[&str] = &[PRIORITY_CLASS, ATTRIBUTES_CLASS];
 
-/// Scopes of which an object cannot be in both.
+/// Pairs of scopes: an object cannot be in both.
 const CONFLICTING: &[[&str; 2]] = &[[BEST_EFFORT, "NotBestEffort"], ["Terminating", "NotTerminating"]];
 const BEST_EFFORT: &str = "BestEffort";
 const PRIORITY_CLASS: &str = "PriorityClass";

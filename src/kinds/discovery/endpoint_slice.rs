@@ -171,7 +171,7 @@ fn domain(problems: &mut Problems, path: &Path, name: &str) {
     }
 }
 
-/// For whom an endpoint is meant. Mirrors `validateHints`.
+/// The zones and nodes that an endpoint is meant for. Mirrors `validateHints`.
 fn hints(problems: &mut Problems, path: &Path, hints: &EndpointHints) {
     let zones = hints.for_zones.iter().flatten().map(|zone| zone.name.as_str()).collect::<Vec<_>>();
     if hinted(problems, &path.child("forZones"), &zones, check_label_value) {
@@ -196,7 +196,7 @@ fn hinted(problems: &mut Problems, list: &Path, names: &[&str], check: fn(&str) 
     true
 }
 
-/// Mirrors `validatePorts`. Nobody looks at a port's number.
+/// Mirrors `validatePorts`. A port's number is not checked.
 fn slice_ports(problems: &mut Problems, ports: &[EndpointPort]) {
     let (list, mut names) = (Path::new("ports"), BTreeSet::new());
     if ports.len() > PORTS_MAX {

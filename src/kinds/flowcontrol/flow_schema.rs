@@ -102,7 +102,7 @@ fn validate(problems: &mut Problems, schema: &FlowSchema) {
     }
 }
 
-/// Who asks, and for what. Mirrors `ValidateFlowSchemaPolicyRulesWithSubjects`.
+/// The subjects, and what they ask for. Mirrors `ValidateFlowSchemaPolicyRulesWithSubjects`.
 fn validate_rule(problems: &mut Problems, path: &Path, rule: &PolicyRulesWithSubjects) {
     let list = path.child("subjects");
     if rule.subjects.is_empty() {

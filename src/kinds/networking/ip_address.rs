@@ -25,7 +25,7 @@ pub const ROW: Row<IPAddress> = Row {
     })
 };
 
-/// Mirrors `ValidateIPAddress`: an address belongs to somebody.
+/// Mirrors `ValidateIPAddress`: an address belongs to an object.
 fn validate(problems: &mut Problems, address: &IPAddress) {
     let spec = Path::new("spec");
     let path = spec.child("parentRef");

@@ -1,4 +1,4 @@
-//! Fields behind gates that are off by default: nobody stores them. Mirrors `DropDisabledPodFields` and
+//! Fields behind feature gates that are off by default: they are not stored. Mirrors `DropDisabledPodFields` and
 //! `DropDisabledTemplateFields`, and the strategy of Leases.
 //!
 //! They are `lifecycle.stopSignal` (ContainerStopSignals) and `schedulingGroup` (GenericWorkload) of Pods, and `strategy` and
@@ -10,13 +10,13 @@ use k8s_openapi::api::core::v1::{Lifecycle, PodSpec};
 
 use object::{Object, template};
 
-/// Takes them out of a Pod, or of the template of whatever makes Pods.
+/// Takes them out of a Pod, or of the Pod template of a workload.
 pub fn drop_from_pods(object: &mut Object) {
     let spec = match &*object {
         Object::Pod(pod) => pod.spec.as_deref(),
         other => template::of(other).and_then(|(_, template)| template.spec.as_ref()),
     };
-    // Who changes an object copies it, and hardly any has such a field.
+    // A change copies the object, and hardly any object has such a field.
     if !spec.is_some_and(has_any) {
         return;
     }

@@ -206,7 +206,7 @@ fn printed(port: &ContainerPort) -> String {
     format!("{{Name:{name} HostPort:{host} ContainerPort:{number} Protocol:{protocol} HostIP:{ip}}}")
 }
 
-/// Whoever looks for a port by its name finds the first.
+/// A lookup of a port by its name finds the first.
 fn of_port_names(told: &mut Vec<String>, containers: &[(String, &Container)]) {
     let mut seen: Vec<(&str, String)> = Vec::new();
     for (path, container) in containers {

@@ -41,7 +41,7 @@ pub const ROW: Row<PodDisruptionBudget> = Row {
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 
-/// The status of a budget that nobody has looked at. Go prints these counts even when they are zero.
+/// The status of a budget that its controller has not seen. Go prints these counts even when they are zero.
 fn uncounted() -> PodDisruptionBudgetStatus {
     PodDisruptionBudgetStatus {
         current_healthy: Some(0),

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use object::{Discovery, Kind};
-/// The cells of a row, whatever JSON each of them is.
+/// The cells of a row, each of them any JSON value.
 macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(serde_json::Value::from($cell)),*] };
 }

@@ -72,7 +72,7 @@ pub fn ready_endpoints(slices: &[Value], port_name: &str) -> String {
     with_more(&all)
 }
 
-/// Whom an IPAddress belongs to: `services/default/web`.
+/// The object that an IPAddress belongs to: `services/default/web`.
 pub fn parent(address: &Value) -> String {
     let part = |field: &str| text(address, &format!("spec.parentRef.{field}")).to_owned();
     let group = part("group");

@@ -29,7 +29,7 @@ pub fn fill_in_groups(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
     }
 }
 
-/// Who gets which role. Mirrors `ValidateRoleBinding` and `ValidateClusterRoleBinding`.
+/// The subjects, and the role that they get. Mirrors `ValidateRoleBinding` and `ValidateClusterRoleBinding`.
 pub fn validate_binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
     let path = Path::new("roleRef");
     let group = role.api_group.as_deref().unwrap_or_default();
@@ -50,7 +50,7 @@ pub fn validate_binding(problems: &mut Problems, role: &RoleRef, subjects: &[Sub
     }
 }
 
-/// A binding's role stays what it was: whoever may change who is bound must not be able to bind more.
+/// A binding's role stays what it was: a user who may change the subjects must not be able to grant them another role.
 pub fn same_role(problems: &mut Problems, new: &RoleRef, old: &RoleRef) {
     if new != old {
         problems.invalid(&Path::new("roleRef"), Internal("RoleRef", new), "cannot change roleRef");

@@ -26,7 +26,7 @@ const EXACT_COUNT: &str = "ExactCount";
 const EXPRESSION_MAX: usize = 10 * 1024;
 /// The most requests of a claim; and as many constraints, configurations, and selectors of a request.
 pub const REQUESTS_MAX: usize = 32;
-/// The most requests of which the first that can be met is enough.
+/// The most subrequests in `firstAvailable`, where the first that can be met is enough.
 const FIRST_AVAILABLE_MAX: usize = 8;
 /// The longest name of an attribute or a capacity, behind its domain.
 const ID_LEN_MAX: usize = 32;
@@ -222,7 +222,7 @@ pub fn qualified_name(problems: &mut Problems, path: &Path, name: &str) {
     }
 }
 
-/// Of which class, and how many.
+/// The class of the devices, and how many.
 fn validate_wanted(
     problems: &mut Problems,
     path: &Path,
@@ -246,7 +246,7 @@ fn validate_wanted(
     }
 }
 
-/// Expressions about a device, of which each has to be there.
+/// Expressions about a device; each must be given, and compile.
 pub fn validate_selectors(problems: &mut Problems, path: &Path, selectors: Option<&[DeviceSelector]>) {
     let list = path.child("selectors");
     let selectors = selectors.unwrap_or_default();

@@ -12,7 +12,7 @@ pub fn keep<T: Clone, F: Clone + PartialEq>(new: &mut Arc<T>, field: fn(&mut T) 
     }
 }
 
-/// Who writes a status changes nothing else: mirrors `ResetObjectMetaForStatus`.
+/// A write of the status changes nothing else: mirrors `ResetObjectMetaForStatus`.
 pub fn keep_metadata(new: &mut ObjectMeta, old: &ObjectMeta) {
     new.self_link.clone_from(&old.self_link);
     new.labels.clone_from(&old.labels);

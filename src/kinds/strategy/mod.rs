@@ -24,7 +24,7 @@ pub fn has_status(kind: Kind) -> bool {
     row(kind).is_none_or(|row| row.has_status())
 }
 
-/// Whether the first DELETE only marks the object: a Namespace goes when somebody finalizes it, a definition when its
+/// Whether the first DELETE only marks the object: a Namespace goes when it is finalized, a definition when its
 /// objects are gone. Mirrors `REST.Delete` of `pkg/registry/core/namespace/storage` and of
 /// `pkg/registry/customresourcedefinition`.
 pub fn outlives_first_delete(object: &Object) -> bool {
@@ -78,7 +78,7 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
     }
 }
 
-/// Nobody stores fields behind gates that are off.
+/// Fields behind feature gates that are off are not stored.
 pub fn drop_disabled(object: &mut Object) {
     if let Some(row) = row(object.kind()) {
         row.drop_disabled(object);

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::validation::metadata::is_standard_finalizer;
 use object::selector::names::check_label_key;
 
-/// Finalizers that have come and that somebody else could give too, because they name no domain.
+/// Finalizers that have come and that another author could use too, because they name no domain.
 pub fn of_finalizers(told: &mut Vec<String>, new: &ObjectMeta, old: Option<&ObjectMeta>) {
     let of = |meta: &ObjectMeta| meta.finalizers.iter().flatten().cloned().collect::<BTreeSet<_>>();
     let before = old.map(of).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the strategies say of an object that is right and yet hardly what somebody wanted: a port that is there twice, memory
+//! What the strategies say of an object that is valid and yet hardly what its author wanted: a port that is there twice, memory
 //! in thousandths of a byte, a selector that matches nothing. It comes in `Warning` headers, and `kubectl` prints it.
 //!
 //! Mirrors `WarningsOnCreate` and `WarningsOnUpdate` of `pkg/registry`, with `pkg/api/{pod,service}/warnings.go`. Pods are

@@ -14,7 +14,7 @@ fn is_protected(group: &str) -> bool {
     within("k8s.io") || within("kubernetes.io")
 }
 
-/// Whether the definition's group is nobody's, or says where or why not people have agreed; else why not, and what it says.
+/// Whether the definition needs no approval, or says where it was approved or that it is not; else why not, and what it says.
 /// Mirrors `GetAPIApprovalState`.
 fn approval(definition: &CustomResourceDefinition) -> Result<(), (&'static str, &str)> {
     const MISSING: &str = "";

@@ -1,7 +1,7 @@
 //! The formats of strings that are checked: `format` in a schema. Mirrors `k8s.io/kube-openapi/pkg/validation/strfmt`.
 //!
 //! Left out: `byte`, `uri`, `email`, `hostname`, `mac`, `isbn`, `creditcard`, `ssn`, colours and `bsonobjectid`; as
-//! formats that nobody knows they allow every text.
+//! unknown formats they allow every text.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

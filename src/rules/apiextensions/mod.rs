@@ -79,7 +79,7 @@ pub struct Version {
     pub has_status: bool,
     /// Where the replica count is, if it has an endpoint of its own.
     pub scale: Option<CustomResourceSubresourceScale>,
-    /// What the server warns of when somebody asks for it.
+    /// The warning for a client that asks for this version.
     pub deprecation: Option<String>,
     /// The definition is being deleted: nothing new is created any more.
     pub terminating: bool,

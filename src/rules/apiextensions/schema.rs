@@ -32,7 +32,7 @@ pub struct Schema {
     pub preserves_unknown: bool,
     /// Whether it is a whole object with metadata of its own.
     pub embedded: bool,
-    /// Whether the object has one owner, whatever is in it.
+    /// Whether the object has one owner, together with all that is in it.
     pub atomic: bool,
     /// Which items of the list are the same.
     pub list: ListType,

@@ -5,7 +5,7 @@
 //! goes by name.
 //!
 //! An update is *ratcheted*: a value that was there before and did not change is not looked at again, so that a schema
-//! that has become stricter stands in the way of nobody who changes something else.
+//! that has become stricter does not stop a client that changes something else.
 //!
 //! Left out: formats other than those of [`super::format`].
 

@@ -1,6 +1,6 @@
 //! Running an expression: one function a kind of part, each step paid for.
 //!
-//! An error is a value too until something needs it: `false && x` is false whatever became of `x`, and so is
+//! An error is a value too until something needs it: `false && x` is false even if `x` is an error, and so is
 //! `x && false`. Mirrors `interpreter/interpretable.go` of cel-go.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ const VARIABLES: &str = "variables";
 pub struct Run<'a> {
     activation: &'a Activation<'a>,
     budget: &'a mut Budget,
-    /// Names that loops have made, the innermost last. Their values may be errors that nobody has needed yet.
+    /// Names that loops have made, the innermost last. Their values may be errors that no step has needed yet.
     scope: Vec<(&'a str, Result<Value, Failure>)>,
     /// The variables that were asked for already.
     known: BTreeMap<&'a str, Result<Value, Failure>>,

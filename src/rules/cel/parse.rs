@@ -1,7 +1,7 @@
 //! From text to a tree: the grammar and the macros of the crate `cel`, which are those of cel-go.
 //!
 //! Its parser calls itself for every level of brackets, with a hundred kilobytes of stack each in a build that is not
-//! optimised, and tells too late that it is too much: so it runs on a stack of its own ([`STACK`]), of which no more is used
+//! optimised, and tells too late that it is too much: so it runs on a stack of its own ([`STACK`]), where no more is used
 //! than an expression needs. What it makes is turned into the tree of [`super::tree`] there too.
 
 #[cfg(not(target_family = "wasm"))]
@@ -15,7 +15,7 @@ use super::report::Wrong;
 use super::tree::{Field, Fold, Is, Node};
 use super::value::Value;
 
-/// How deep the parts of an expression may lie in each other: they are gone through on the stack of whoever asks. The real
+/// How deep the parts of an expression may be nested: evaluation walks them on the caller's stack. The real
 /// limit is 250.
 const DEPTH_MAX: usize = 120;
 /// How many characters an expression may have. Mirrors `expressionSizeCodePointLimit`.

@@ -1,7 +1,7 @@
 //! Objects that expressions make: `Object{spec: Object.spec{replicas: 3}}` and `JSONPatch{op: "remove", path: "/spec"}`.
 //!
-//! What fields an `Object` has, nobody looks at here: whoever lays it over a real one sees that. But its type says where it
-//! belongs, and that can be checked ([`Struct::misplaced`]).
+//! Which fields an `Object` may have is not checked here, but when it is laid over a real one. Its type, though, says where
+//! it belongs, and that can be checked ([`Struct::misplaced`]).
 //!
 //! Mirrors `pkg/cel/mutation/{typeresolver,jsonpatch}.go` and `pkg/cel/mutation/dynamic/objects.go` of apiserver.
 //!
@@ -82,7 +82,7 @@ impl Struct {
         self.fields.get(field).is_some_and(|value| !empty(value))
     }
 
-    /// A field; what nobody has said is null, and a text of an operation is empty.
+    /// A field; one that is not set is null, or empty if it is a text of an operation.
     pub fn field(&self, field: &str) -> Value {
         let unset =
             || if field_type(&self.name, field) == Some(Type::String) { Value::string("") } else { Value::Null };

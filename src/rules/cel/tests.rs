@@ -41,7 +41,7 @@ fn the_language() {
         "{'a': 1}.a == 1 && {'a': 1}['a'] == 1 && 'a' in {'a': 1} && {1: 'x'}[dyn(1u)] == 'x'",
         "any.labels['x/y'] == 'z' && any.a.b[1] == 2 && size(any.labels) == 2",
         "has(any.a.b) && !has(any.a.c) && has(any.none) && any.none == null",
-        // Either side decides, whatever became of the other.
+        // Either side decides, even if the other is an error.
         "any.missing == 1 || true",
         "true || any.missing == 1",
         "!(any.missing == 1 && false)",
@@ -248,7 +248,7 @@ fn types_of_expressions() {
     }
 }
 
-/// Each would run for longer than anybody waits, or not fit into memory.
+/// Each would run for longer than a user waits, or not fit into memory.
 #[test]
 fn nothing_runs_for_long() {
     let grown = "any.a.b".to_owned() + &".map(x, [x, x])".repeat(60);

@@ -143,7 +143,7 @@ impl Type {
         }
     }
 
-    /// Whether something in it is yet to be known, as the items of an empty list: whatever it meets says.
+    /// Whether something in it is not known yet, as the items of an empty list: the type that it meets decides.
     pub fn is_open(&self) -> bool {
         match self {
             Type::Param(_) => true,

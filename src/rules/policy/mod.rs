@@ -1,4 +1,4 @@
-//! Admission policies: rules and changes in CEL, which anybody may add who may write cluster-wide objects.
+//! Admission policies: rules and changes in CEL, added by users who may write cluster-scoped objects.
 //!
 //! A policy says which requests it is about; a binding says where it is in force, and with which parameters. The expressions
 //! are compiled once, when the policy is stored ([`compiled`]). Which requests a policy sees: [`super::matching`].
@@ -69,8 +69,8 @@ impl<P, B> Stored<P, B> {
         self.bindings.get(policy).into_iter().flatten()
     }
 
-    /// Whether no policy has a say in a request. About policies none has, so that whoever has locked everybody out can undo
-    /// it; nor about reviews, which `exclusion/resources.go` names.
+    /// Whether no policy has a say in a request. About policies none has, so that an administrator who has locked all users out
+    /// can undo it; nor about reviews, which `exclusion/resources.go` names.
     fn concern_none(&self, request: &Request) -> bool {
         const EXEMPT: [Kind; 4] = [
             Kind::ValidatingAdmissionPolicy,

@@ -31,7 +31,7 @@ pub struct Failure {
 }
 
 impl Policies {
-    /// Who is asked about a request, and what is wrong with bindings that are about it.
+    /// Which policies are asked about a request, and what is wrong with bindings that are about it.
     pub fn invocations(&self, question: &Question) -> (Vec<Invocation<'_>>, Vec<Failure>) {
         let (mut invocations, mut failures) = (Vec::new(), Vec::new());
         for (name, policy) in &self.mutating.policies {

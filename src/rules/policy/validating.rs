@@ -1,7 +1,7 @@
 //! ValidatingAdmissionPolicies: rules that requests must keep. Mirrors `pkg/admission/plugin/policy/validating` of apiserver.
 //!
-//! A binding says what is done about a request of which its policy does not hold: it is refused (`Deny`), its sender is told
-//! (`Warn`), or a note is made in the audit log (`Audit`). A policy may also write there of every request that it sees:
+//! A binding says what is done about a request that breaks its policy: it is refused (`Deny`), its sender is warned
+//! (`Warn`), or a note is made in the audit log (`Audit`). A policy may also write there about every request that it sees:
 //! `auditAnnotations`.
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub struct Objection {
     /// Which of its expressions has.
     pub expression: usize,
     /// It is not what the policy says of the object: a parameter is missing, or what is to be noted could not be worked out.
-    /// That refuses, and whatever else the binding wants is not done.
+    /// That refuses, and nothing else that the binding wants is done.
     pub of_policy: bool,
 }
 

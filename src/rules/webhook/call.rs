@@ -26,13 +26,13 @@ pub struct Call {
     pub webhook: String,
     /// Whether it may change the object.
     pub mutating: bool,
-    /// Who listens: namespace and name of a Service, or the host of a URL.
+    /// The address of the webhook: namespace and name of a Service, or the host of a URL.
     pub address: String,
     /// What is asked for there: `/validate`.
     pub path: String,
     /// The machine of the endpoint that the connection goes to; empty outside the cluster.
     pub node: String,
-    /// What a client says if nobody listens.
+    /// What a client says if the connection is refused.
     pub refused: String,
     /// How long the answer is waited for.
     pub timeout: Duration,
@@ -82,7 +82,7 @@ fn host_and_path(url: &str) -> (&str, &str) {
     rest.find('/').map_or((rest, "/"), |at| rest.split_at(at))
 }
 
-/// The machine of the endpoint that a connection to a Service goes to, and what the client says if nobody listens there.
+/// The machine of the endpoint that a connection to a Service goes to, and what the client says if it is refused there.
 /// Of several endpoints it is the first here.
 fn endpoint(service: &ServiceReference, reader: &dyn Reader) -> Result<(String, String), String> {
     let ServiceReference { name, namespace, port, .. } = service;

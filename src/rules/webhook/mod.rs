@@ -3,7 +3,7 @@
 //! A configuration says which requests a webhook is about, where it listens, and what follows if it does not answer.
 //!
 //! - [`hook`]: a configuration, read once when it is stored.
-//! - [`call`]: what is asked, of whom, and how far one gets.
+//! - [`call`]: what is asked, where, and how far one gets.
 //! - [`response`]: what is answered, and what it means.
 //!
 //! When they are asked, and how a request waits for them: `apiserver/pipeline/webhooks.rs`.

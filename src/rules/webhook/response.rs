@@ -18,7 +18,7 @@ pub struct AdmissionResponse {
     pub message: String,
     /// The HTTP status of the refusal; below 400 it counts as 400.
     pub code: u16,
-    /// The machine's word for it: `Forbidden`, or whatever the webhook likes.
+    /// The machine-readable reason: `Forbidden`, or any word that the webhook chooses.
     pub reason: String,
     /// The operations of a JSON patch.
     pub patch: Vec<Value>,

@@ -137,7 +137,7 @@ fn a_pods_token_names_the_pod() {
     );
 }
 
-/// Each token of a volume is made for whom it names.
+/// Each token of a volume is made for the audience that it names.
 #[test]
 fn a_volume_has_tokens_for_several_audiences() {
     let mut world = World::new(1);
@@ -191,7 +191,7 @@ fn a_secret_that_goes_is_not_named_any_more() {
     assert_eq!(world.kubectl("get sa robot -o jsonpath={.secrets[*].name}"), "other");
 }
 
-/// An account that goes takes its Secret along, and then there is nobody to ask whom the Secret was for.
+/// An account that goes takes its Secret along, and then there is no account to ask about the Secret.
 #[test]
 fn an_account_that_is_gone_is_not_asked_for() {
     let mut world = World::new(1);

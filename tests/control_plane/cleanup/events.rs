@@ -1,4 +1,4 @@
-//! Events go an hour after they were last written, and whoever tells the same again goes on counting.
+//! Events go an hour after they were last written, and a component that reports the same again goes on counting.
 
 use object::{Kind, Object};
 use serde_json::json;
@@ -23,7 +23,7 @@ fn an_event_goes_after_an_hour() {
     world.run(5);
     let at_first = told(&world, "web").len();
     assert_eq!(at_first, 5, "{:?}", told(&world, "web"));
-    // The lease lasts for an hour and a minute, of which the start of the cluster has used a few seconds.
+    // The lease lasts for an hour and a minute; the start of the cluster has used a few seconds of that.
     world.run(3590);
     assert_eq!(told(&world, "web").len(), at_first);
     let revision = world.cluster.engine.server.api.store.revision();

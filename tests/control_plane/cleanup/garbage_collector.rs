@@ -123,7 +123,7 @@ fn owners_that_never_were() {
     world.create(Kind::ConfigMap, "default/a", &[owner(Kind::ConfigMap, "there", nothing, true)], Value::Null);
     world.create(Kind::ConfigMap, "default/b", &[owner(Kind::Secret, "gone", "2", true)], Value::Null);
     world.create(Kind::ConfigMap, "default/c", &[owner(Kind::Node, "gone", "3", true)], Value::Null);
-    // A kind that nobody knows: perhaps later.
+    // An unknown kind: perhaps it is known later.
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "4"});
     world.create(Kind::ConfigMap, "default/d", &[unknown], Value::Null);
     world.create(Kind::ConfigMap, "default/e", &[owner(Kind::ConfigMap, "there", &there, true)], Value::Null);
@@ -167,7 +167,7 @@ fn a_circle_of_owners_is_broken() {
     assert_eq!(left(&world), [] as [&str; 0]);
 }
 
-/// The references that block nobody are left as they are.
+/// The references that do not block their owner are left as they are.
 #[test]
 fn to_break_a_circle_blocking_references_are_unblocked() {
     let mut world = World::new(0);

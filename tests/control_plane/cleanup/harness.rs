@@ -114,7 +114,7 @@ impl World {
         Reader::list(&self.cluster.engine.server.api.store, kind, namespace)
     }
 
-    /// Makes an object as somebody with a manifest does.
+    /// Makes an object as a user with a manifest does.
     pub fn apply(&mut self, object: Value) {
         let text = object.to_string();
         self.cluster.kubectl.files = std::rc::Rc::new([("object.json".to_owned(), text)].into());

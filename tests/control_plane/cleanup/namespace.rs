@@ -108,7 +108,7 @@ fn a_finalizer_holds_a_namespace_and_its_status_says_so() {
     assert!(world.get(Kind::Namespace, "doomed").is_none());
 }
 
-/// A process that ignores SIGTERM takes all of its grace, whatever the controller had expected; the cluster is not quiet
+/// A process that ignores SIGTERM takes its whole grace period, even if the controller expected less; the cluster is not quiet
 /// before it is over.
 #[test]
 fn a_namespace_waits_for_processes_that_take_their_time() {
@@ -158,7 +158,7 @@ fn whoever_finalizes_by_hand_leaves_a_mess() {
     let put = |world: &mut World, object: &Value| {
         world.ask_part(Verb::Update, Kind::Namespace, "doomed", "finalize", Body::Json(object.to_string()))
     };
-    // Not even one that nobody deletes needs its finalizer; but then the first DELETE only marks it.
+    // Not even one that is not being deleted needs its finalizer; but then the first DELETE only marks it.
     assert_eq!(put(&mut world, &finalize).code, 200);
     assert!(world.get(Kind::Namespace, "doomed").is_some());
     let wrong = json!({"metadata": {"name": "doomed"}, "spec": {"finalizers": ["mine"]}});
@@ -201,7 +201,7 @@ fn others_may_hold_a_namespace_too() {
 }
 
 /// A namespace that something holds for ever goes when its finalizers are written away behind the controller's back; what
-/// was in it stays in etcd, where nobody sees it.
+/// was in it stays in etcd, where no user sees it.
 #[test]
 fn a_stuck_namespace_is_finalized_by_hand() {
     let mut world = World::new(1);

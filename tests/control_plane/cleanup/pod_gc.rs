@@ -1,4 +1,4 @@
-//! The Pod garbage collector: whom it takes, when, and what it writes first.
+//! The Pod garbage collector: which Pods it deletes, when, and what it writes first.
 
 use std::rc::Rc;
 
@@ -75,7 +75,7 @@ fn a_node_that_comes_back_keeps_its_pods() {
     assert_eq!(status(&world, "default/web")["phase"], "Running");
 }
 
-/// Somebody wrote the name of a node that never was.
+/// A client wrote the name of a node that never was.
 #[test]
 fn nobody_waits_for_a_node_that_never_was() {
     let mut world = World::new(1);

@@ -71,7 +71,7 @@ fn pods_are_adopted_and_released() {
     assert_eq!((pods.len(), pods.iter().filter(owned).count()), (1, 1), "it came back, and one was too many");
 }
 
-/// When there was no garbage collector, whoever deleted a ReplicationController kept its Pods. A DELETE that says
+/// When there was no garbage collector, deleting a ReplicationController left its Pods alone. A DELETE that says
 /// nothing still does so; kubectl says what it wants.
 #[test]
 fn pods_stay_unless_the_request_says_otherwise() {

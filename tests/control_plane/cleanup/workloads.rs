@@ -63,7 +63,7 @@ fn a_set_that_is_orphaned_makes_no_revision() {
     assert_eq!(world.list(Kind::ControllerRevision, "default").len(), 1);
 }
 
-/// Revisions that nobody uses are kept up to a limit, and all of them if it is below zero.
+/// Revisions that no Pod uses are kept up to a limit, and all of them if it is below zero.
 #[test]
 fn a_limit_below_zero_keeps_all_revisions() {
     for (limit, kept) in [(0, 1), (-1, 3)] {
@@ -120,7 +120,7 @@ fn an_adopted_pod_cannot_be_given_its_claims() {
     assert!(!writes.iter().any(|write| write.contains("SuccessfulUpdate")), "{writes:#?}");
 }
 
-/// The label with a Pod's name comes back when somebody takes it, the one with its number only along with it.
+/// The label with a Pod's name comes back when a client removes it, the one with its number only along with it.
 #[test]
 fn a_pod_of_a_set_gets_its_names_label_back() {
     const NAME: &str = "statefulset.kubernetes.io/pod-name";
@@ -193,7 +193,7 @@ fn agent(world: &mut World) {
     world.take_writes(DAEMONS);
 }
 
-/// A DaemonSet looks after its revisions: one that somebody took from it, it takes back at once.
+/// A DaemonSet looks after its revisions: one that a client took from it, it adopts again at once.
 #[test]
 fn a_revision_that_lost_its_owner_is_adopted_again() {
     let mut world = World::new(1);

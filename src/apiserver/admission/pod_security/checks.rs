@@ -126,7 +126,7 @@ fn containers(spec: &PodSpec) -> impl Iterator<Item = Judged<'_>> {
         .chain(ephemeral.map(|c| judged(&c.name, &c.security_context, &c.ports)))
 }
 
-/// The names of the containers of which `is` holds.
+/// The names of the containers for which `is` holds.
 fn those(spec: &PodSpec, is: impl Fn(&SecurityContext) -> bool) -> Vec<&str> {
     let default = SecurityContext::default();
     let holds = |container: &Judged| is(container.security_context.unwrap_or(&default));
@@ -281,7 +281,7 @@ fn privileged(spec: &PodSpec) -> Option<(&'static str, String)> {
     (!names.is_empty()).then(|| ("privileged", detail()))
 }
 
-/// Whether the Pod's users are others than the node's: root in it is nobody outside. Mirrors `relaxPolicyForUserNamespacePod`.
+/// Whether the Pod has its own user namespace: root in it is not root on the node. Mirrors `relaxPolicyForUserNamespacePod`.
 fn has_own_users(spec: &PodSpec) -> bool {
     spec.host_users == Some(false)
 }
@@ -308,7 +308,7 @@ fn seccomp_type(profile: Option<&SeccompProfile>) -> Option<&str> {
     profile.map(|profile| profile.type_.as_str())
 }
 
-/// Who asks for no seccomp profile outright.
+/// The Pod and containers that ask for no seccomp profile outright.
 fn unconfined(spec: &PodSpec) -> Option<(&'static str, String)> {
     let pod = seccomp_type(pod_context(spec).seccomp_profile.as_ref()) == Some("Unconfined");
     let names = those(spec, |context| seccomp_type(context.seccomp_profile.as_ref()) == Some("Unconfined"));

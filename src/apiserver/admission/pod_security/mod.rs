@@ -2,8 +2,8 @@
 //!
 //! A Namespace says by labels which of three levels holds in it: `privileged` (anything), `baseline` (nothing that is known
 //! to get out of a container) or `restricted` (what a careful author would write anyway). A level may be enforced, which
-//! refuses Pods, or warned of, which tells whoever creates one, or a workload that would make them. Workloads are never
-//! refused: it is their Pods that are, and then only their controllers hear of it.
+//! refuses Pods, or only warn, which tells the client that creates a Pod, or a workload with such a template. Workloads are
+//! never refused: their Pods are, and then only their controllers hear of it.
 //!
 //! Mirrors `k8s.io/pod-security-admission/admission`; the rules are in [`checks`].
 //!
@@ -45,7 +45,7 @@ impl std::fmt::Display for Policy {
     }
 }
 
-/// What a Namespace's labels say of one mode. A level that nobody knows is taken for the strictest.
+/// What a Namespace's labels say of one mode. An unknown level is taken for the strictest.
 fn policy(namespace: &Object, mode: &str) -> Option<Policy> {
     let labels = namespace.meta().labels.as_ref()?;
     let level = labels.get(&format!("{PREFIX}{mode}"))?;
@@ -58,7 +58,7 @@ fn enforced(namespace: &Object) -> Policy {
     policy(namespace, "enforce").unwrap_or_else(privileged)
 }
 
-/// Who says nothing of warnings is warned of what is enforced. Mirrors `PolicyToEvaluate`.
+/// Without a `warn` label, the enforced level is warned of. Mirrors `PolicyToEvaluate`.
 fn warned_of(namespace: &Object) -> Policy {
     policy(namespace, "warn").unwrap_or_else(|| enforced(namespace))
 }
@@ -81,7 +81,7 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     }
 }
 
-/// What whoever asks is told, if the request succeeds.
+/// What the client is warned of, if the request succeeds.
 pub fn warnings(attributes: &Attributes, object: &Object) -> Vec<String> {
     if attributes.request.subresource.is_some() {
         return Vec::new();
@@ -160,7 +160,7 @@ fn is_version(text: &str) -> bool {
     text == "latest" || text.strip_prefix("v1.").is_some_and(|minor| minor.parse::<u32>().is_ok())
 }
 
-/// A level that becomes stricter leaves the Pods that run: somebody should know of them. The first of each
+/// A level that becomes stricter leaves the running Pods alone, but the client is told of them. The first of each
 /// controller's is looked at before the others, and all that break the same rules are counted together. Mirrors
 /// `EvaluatePodsInNamespace`.
 fn of_existing_pods(attributes: &Attributes, namespace: &Object) -> Vec<String> {

@@ -78,7 +78,7 @@ fn levels_refuse_what_they_should() {
                 {"seccompProfile": {"type": "Unconfined"}}}]}),
             "seccompProfile (pod and container \"a\" must not set securityContext.seccompProfile.type to \"Unconfined\")",
         ),
-        // Root in a Pod that has users of its own is nobody outside.
+        // Root in a Pod with its own user namespace is not root on the node.
         (
             "baseline",
             json!({"hostUsers": false, "containers": [{"name": "a", "securityContext": {"procMount": "Unmasked"}}]}),

@@ -57,7 +57,7 @@ fn versions(spec: &Value) -> Value {
     json!([{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}])
 }
 
-/// A server of things, of which there is one, `a`.
+/// A server with a custom kind, Thing, and one object of it, `a`.
 fn server() -> ApiServer {
     let mut server = ApiServer::new(1);
     let text = json!({"type": "string"});
@@ -73,8 +73,8 @@ fn server() -> ApiServer {
     server
 }
 
-/// What the schema has got a default for is seen at once, and what it no longer knows no more. etcd has it as it was written,
-/// until somebody writes it, be it without a change.
+/// A default that the schema gains is seen at once, and a field that it loses is gone at once. etcd keeps the object as it was
+/// written, until a client writes it again, even without a change.
 #[test]
 fn what_is_stored_is_read_as_the_schema_is_now() {
     let mut server = server();

@@ -8,7 +8,7 @@ use object::{Kind, Object, Status};
 use rules::webhook::{AdmissionResponse, Call};
 use wire::{Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
 
-/// A server with a Service that has an endpoint, and somebody who answers for webhooks.
+/// A server with a Service that has an endpoint, and a stand-in that answers for webhooks.
 struct Bench {
     server: ApiServer,
     /// Which webhook was asked what, in order.

@@ -25,7 +25,7 @@ pub fn autoscaler(problems: &mut Problems, hpa: &HorizontalPodAutoscaler) {
     changed(problems, hpa, None);
 }
 
-/// A new version of it, which may go on to scale what nobody would let it scale today.
+/// A new version of it, which may go on to scale a target that a new autoscaler may not name.
 pub fn autoscaler_update(problems: &mut Problems, new: &HorizontalPodAutoscaler, old: &HorizontalPodAutoscaler) {
     changed(problems, new, Some(old));
 }
@@ -83,7 +83,7 @@ fn reference(problems: &mut Problems, path: &Path, target: &CrossVersionObjectRe
     }
 }
 
-/// Of which kind the target is, as the reference says.
+/// The API version and kind of the target, as the reference says.
 fn kind_of(hpa: &HorizontalPodAutoscaler) -> (&str, &str) {
     let target = &hpa.spec.scale_target_ref;
     (target.api_version.as_deref().unwrap_or_default(), &target.kind)

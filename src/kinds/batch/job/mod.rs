@@ -58,7 +58,7 @@ fn prepare_for_create(job: &mut Job, _: Instant) {
 
 fn defaults(job: &mut Job) {
     let spec = job.spec.get_or_insert_default();
-    // Neither said: one Pod is to succeed. Only parallelism said: a queue of work, of which any Pod may see the end.
+    // Neither said: one Pod is to succeed. Only parallelism said: a work queue, and any Pod may see its end.
     if spec.completions.is_none() && spec.parallelism.is_none() {
         spec.completions = Some(1);
     }

@@ -1,6 +1,6 @@
 //! The labels by which a Job knows its Pods.
 //!
-//! Nobody chooses a Job's selector: two Jobs with the same labels would count each other's Pods. So the server writes the
+//! Users do not choose a Job's selector: two Jobs with the same labels would count each other's Pods. The server writes the
 //! Job's uid into the template's labels, and selects by that. Mirrors `generateSelector` of `pkg/registry/batch/job`.
 
 use std::collections::BTreeMap;

@@ -27,7 +27,7 @@ const TEMPLATE: &str = "template";
 /// How many Pods of an Indexed Job may be there at once, and how many may fail.
 const INDEXES_MAX: i32 = 100_000;
 
-/// The same of a Job with more indexes than that, each of which may fail some times.
+/// The same of a Job with more indexes than that, where each index may fail some times.
 const INDEXES_MAX_OF_MANY: i32 = 10_000;
 
 /// The most rules that say how the failure of a Pod counts.

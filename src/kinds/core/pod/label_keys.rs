@@ -1,7 +1,7 @@
 //! Labels of a Pod that its own selectors are to ask for: `matchLabelKeys` and `mismatchLabelKeys`.
 //!
 //! A template can name a label whose value only its Pods have, such as `pod-template-hash`. Of each Pod the value is written
-//! into the selector beside the keys, once, when it is created; so whoever reads the selector later need not know of keys.
+//! into the selector beside the keys, once, when it is created; so readers of the selector need not know of the keys.
 //! Mirrors `mutatePodAffinity` and `mutateTopologySpreadConstraints` of `pkg/registry/core/pod/strategy.go`.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub fn merge_into_selectors(pod: &mut Pod) {
     }
     let Some(spec) = pod.spec.as_deref_mut() else { return };
     for term in terms_mut(spec) {
-        // No selector selects nothing, whatever the keys.
+        // No selector selects nothing, with or without keys.
         let Some(selector) = &mut term.label_selector else { continue };
         add(selector, term.match_label_keys.as_deref(), "In", labels);
         add(selector, term.mismatch_label_keys.as_deref(), "NotIn", labels);

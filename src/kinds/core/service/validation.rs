@@ -122,7 +122,7 @@ pub fn service_update(problems: &mut Problems, new: &Service, old: &Service) {
     service(problems, new);
 }
 
-/// What a Service asks of cluster IPs, and of which family: asked before it is given any, and once more with those it has.
+/// Which cluster IPs and families a Service asks for: checked before it is given any, and once more with those it has.
 /// Mirrors `ValidateServiceClusterIPsRelatedFields`.
 pub fn cluster_ips(problems: &mut Problems, spec: &ServiceSpec) {
     if spec.type_.as_deref() == Some("ExternalName") {

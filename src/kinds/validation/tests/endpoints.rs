@@ -39,7 +39,7 @@ fn hints_and_ports_of_a_slice() {
     let many: Vec<Value> = (0..9).map(|i| json!({"name": format!("z{i}")})).collect();
     let hinted = |hints: Value| json!({"endpoints": [{"addresses": ["10.0.0.1"], "hints": hints}]});
     for (put, want) in [
-        // A port's number is nobody's business, and ports come before endpoints.
+        // A port's number is not checked, and ports come before endpoints.
         (json!({"ports": [{"port": 0}]}), ""),
         (
             json!({"ports": [{"protocol": "HTTP", "appProtocol": "a b"}], "endpoints": [{"addresses": []}]}),

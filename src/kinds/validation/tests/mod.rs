@@ -257,7 +257,7 @@ fn other_kinds() {
     }
 }
 
-/// In Go a spec is a struct, which nobody can leave out.
+/// In Go a spec is a struct, which cannot be left out.
 #[test]
 fn what_has_no_spec_has_an_empty_one() {
     const LABELS: &str =
@@ -347,7 +347,7 @@ fn the_pods_of_stateful_sets_have_volumes_of_their_claims() {
     for (pod, more, want) in cases {
         assert_eq!(wrong(Kind::StatefulSet, set(pod.clone(), more.clone())), want, "{pod} {more}");
     }
-    // What was stored before anybody asked may stay.
+    // What was stored before this was checked may stay.
     let old = object(Kind::StatefulSet, set(json!({"containers": []}), json!({"replicas": 1})));
     let new = object(Kind::StatefulSet, set(json!({"containers": []}), json!({"replicas": 2})));
     assert_eq!(message(&new, validate_update(&new, &old, None)), "");

@@ -48,7 +48,7 @@ pub fn call(name: &str, args: &[Value], budget: &mut Budget) -> Found {
     }
 }
 
-/// The map with more entries, none of which it may have.
+/// The map with more entries; their keys must be new to it.
 fn insert(into: &BTreeMap<Key, Value>, more: &BTreeMap<Key, Value>, budget: &mut Budget) -> Result<Value, Failure> {
     budget.pay((into.len() + more.len()) as u64)?;
     let mut entries = into.clone();
@@ -165,7 +165,7 @@ fn distinct(items: &[Value], budget: &mut Budget) -> Result<Value, Failure> {
 }
 
 fn sort(items: &[Value]) -> Found {
-    // Whatever cannot be ordered with the first cannot be sorted with it.
+    // An item that cannot be compared with the first cannot be sorted with it.
     for item in items {
         items[0].order(item)?;
     }

@@ -249,7 +249,7 @@ fn requests_that_nobody_recorded_are_answered() {
     answered(&mut server, &format!("{CONFIG_MAPS}/"), OBJECTS);
 }
 
-/// Who may change a thing may not yet make it, be it by PUT or by applying it.
+/// A user who may change an object may not therefore create it, be it by PUT or by apply.
 #[test]
 fn who_makes_a_thing_by_changing_it_must_be_allowed_to_create_it() {
     let mut server = server_with_config_maps(0);

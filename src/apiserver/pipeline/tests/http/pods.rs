@@ -146,7 +146,7 @@ fn the_log_of_a_pod_without_a_node_is_empty() {
     }
 }
 
-/// What the server prints although nobody has written it is no change when it comes back.
+/// What the server prints although no client has written it is no change when it comes back.
 #[test]
 fn a_toleration_can_be_added_to_whatever_volumes_there_are() {
     let mut server = server_with_account();
