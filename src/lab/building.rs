@@ -145,7 +145,7 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
     match (status, family.beyond()) {
         (_, Some(beyond)) => Err(Verdict::Stopped(format!(
             "rustc does not come to an end: {beyond}\n\
-             It runs whatever a const is made of, and each macro, and reads each file that is included: does one of them go \
+             It evaluates each const, runs each macro, and reads each file that is included: does one of them go \
              on for ever?"
         ))),
         (Some(status), None) if status.success() => Ok(()),
@@ -153,7 +153,7 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
         (Some(_), None) => Err(Verdict::NotBuilt(said)),
         (None, None) => Err(Verdict::Stopped(format!(
             "rustc does not come to an end: it has worked on this file for {} s\n\
-             It runs whatever a const is made of, and each macro: does one of them go on for ever?",
+             It evaluates each const, and runs each macro: does one of them go on for ever?",
             FOR_ONE.as_secs()
         ))),
     }
@@ -223,7 +223,7 @@ mod tests {
         write("program", "");
         age().expect("a file's time can be set");
         made.renew_unless_known();
-        assert!(!is_old(), "nobody knows what the program was made from");
+        assert!(!is_old(), "no note says what the program was made from");
         made.keep_note();
         age().expect("a file's time can be set");
         made.renew_unless_known();

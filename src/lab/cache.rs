@@ -271,7 +271,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     silent_unknown_delete: "a deletion of what the cache did not have is not told"
         => { told_of_deleted: |old, last| old.map(|_| Told::Deleted(last.clone())) };
     misses_deletes: "what is not in the new list stays in the cache" => { gone: |gone| gone.clear() };
-    deletes_silently: "what is not in the new list leaves the cache, and nobody is told" => { together: |_, put| put };
+    deletes_silently: "what is not in the new list leaves the cache, and its deletion is not told" => { together: |_, put| put };
     clears_first: "the cache is emptied before the new list, so that all of it seems new"
         => { before_list: |cache| cache.clear() };
     only_changed: "what is listed again unchanged is not told" => { is_told: |known, item| known != Some(item) };

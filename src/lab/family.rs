@@ -365,7 +365,7 @@ mod tests {
         let (_, _, its) = started(script, Limits::LEARNER);
         assert!(its.is_some() && its != of_cargo, "{its:?}");
         let (_, _, ways) = started("tail -n +3 /proc/net/dev | grep -vc ' *lo:'", Limits::LEARNER);
-        assert_eq!(ways, Some(0), "it has no way to anybody");
+        assert_eq!(ways, Some(0), "it has no interface but the loopback");
     }
 
     #[test]

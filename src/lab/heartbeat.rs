@@ -90,7 +90,7 @@ impl Function for Looking {
         let stays = |look: &Look| look.pods.iter().filter(|fate| **fate == Fate::Stays).count();
         match given {
             None => "every node gets an answer",
-            Some(given) if given.ready != right.ready => "what nobody knows is Unknown, and only that",
+            Some(given) if given.ready != right.ready => "Ready is Unknown when the node is silent, and only then",
             Some(given) if given.taint != right.taint => "a node has the taint that says why it is not ready",
             Some(given) if given.pods.len() != right.pods.len() => "every Pod gets one answer",
             Some(given) if stays(given) < stays(&right) => "a Pod that tolerates all taints for ever stays",
@@ -348,7 +348,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     at_grace: "a node that was heard of just 50 seconds ago is given up; it takes more than that"
         => { is_silent: |seconds| seconds >= GRACE.as_secs() };
     believes: "what the kubelet said last is believed, however long ago it was" => { ready: |said, _, _| said };
-    silent_is_false: "a silent node is said not to be ready; nobody knows that"
+    silent_is_false: "Ready of a silent node is said to be False; it is Unknown"
         => { ready: |said, is_silent, _| if is_silent { "False" } else { said } };
     one_taint: "a silent node gets the taint of one that is not ready"
         => { taint: |ready| if ready == "True" { None } else { Some(NOT_READY) } };
@@ -356,7 +356,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { taint: |ready| if ready == "False" { None } else { taint(ready) } };
     all_effects: "taints without the effect NoExecute drive Pods away" => { counts: |_, _| true };
     only_own: "the taints that others have put on the node are not looked at" => { counts: |_, _| false };
-    ignores_tolerations: "Pods go at once, whatever they tolerate" => { tolerates: |_, _| false };
+    ignores_tolerations: "Pods go at once; their tolerations are not looked at" => { tolerates: |_, _| false };
     ignores_seconds: "tolerationSeconds is not looked at" => { seconds: |_| None };
     longest: "the longest toleration counts; it is the shortest" => { together: |all| all.iter().copied().max() };
     one_is_enough: "a Pod that tolerates one of the taints stays, though it does not tolerate another"
@@ -381,7 +381,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     two_taints: "only the first two taints are looked at" => { seen: |taints| taints.truncate(2) };
     own_by_prefix: "every taint whose key begins with node.kubernetes.io/ is taken for one of its own"
         => { counts: |taint, _| drives_away(taint) && !taint.key.starts_with("node.kubernetes.io/") };
-    daemon_stays: "Pods of a DaemonSet stay, whatever they tolerate; their tolerations decide"
+    daemon_stays: "Pods of a DaemonSet always stay; their tolerations decide"
         => { stays: is_of_daemon_set };
     by_name: "the answers are in the order of the Pods' names, and not of the Pods"
         => { order: |pods| pods.sort_by_key(|pod| pod.metadata.name.clone()) };
@@ -389,7 +389,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { seen: |taints| taints.retain(|taint| taint.time_added.is_none()) };
     narrow: "the seconds of silence are put into a number that is too small for them"
         => { is_silent: |seconds| seconds & u64::from(u32::MAX) > GRACE.as_secs() };
-    critical_stays: "Pods of the system stay, whatever they tolerate; their tolerations decide"
+    critical_stays: "Pods of the system always stay; their tolerations decide"
         => { stays: is_critical };
     cordoned_is_not_ready: "a node that takes no new Pods is taken for one that is not ready"
         => {

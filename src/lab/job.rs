@@ -21,8 +21,8 @@ pub(super) const EXERCISE: Exercise = Exercise {
     needs: &["replicaset", "restart"],
     hints: [
         "A ReplicaSet counts who is there. Whom does a Job count besides, and why may it never forget them?",
-        "Count three sorts: active, succeeded, failed; a Pod that somebody else deletes without its having succeeded is the third. Look \
-         at the failures first, then whether it is complete, then at what is missing.",
+        "Count three sorts: active, succeeded, failed; a Pod that another client deletes before it has succeeded is \
+         the third. Look at the failures first, then whether it is complete, then at what is missing.",
         "What is missing is completions - succeeded, and no more than parallelism of them run at once. Compare that with the \
          active ones: the difference is created or deleted. Without completions the number is parallelism until one has \
          succeeded, and then just as many as are active; it is complete when none is active any more.",
@@ -354,14 +354,14 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { parallelism: |parallelism| parallelism.max(1) };
     needs_one: "a Job that asks for 0 completions runs a Pod; it is complete from the beginning"
         => { completions: |completions| completions.max(1) };
-    unknown_is_failed: "a Pod of which nobody hears any more counts as failed; it may still run"
+    unknown_is_failed: "a Pod whose phase is Unknown counts as failed; it may still run"
         => { sort: |pod| if phase(pod) == "Unknown" { Sort::Failed } else { sort(pod) } };
     narrow: "a large number is cut off, so that 256 counts as 0" => { number: |number| number as u8 as usize };
     only_tracked: "Pods that have ended count only as long as they have the Job's finalizer"
         => { sort: |pod| if has_ended(pod) && !is_tracked(pod) { Sort::Overlooked } else { sort(pod) } };
     only_counted: "Pods that have ended count only once they have lost the Job's finalizer"
         => { sort: |pod| if has_ended(pod) && is_tracked(pod) { Sort::Overlooked } else { sort(pod) } };
-    ten_at_most: "more failures than ten are too many, whatever backoffLimit says"
+    ten_at_most: "more than ten failures are too many, even if backoffLimit allows them"
         => { limit: |limit| limit.unwrap_or(6).min(10) };
     ends_more:
         "without completions, Pods that run are deleted after a success, if parallelism allows fewer; they may go on"

@@ -368,7 +368,7 @@ fn in_sandbox(rule: &Rule, case: &Case) -> Actions {
 
 /// What learners really write, and how to say so.
 const MISTAKES: &[Mistake<Rule>] = mistakes! {
-    ignores_policy: "a container that has ended is started again whatever the restart policy"
+    ignores_policy: "a container that has ended is started again under every restart policy"
         => { runs_again: |_, _| true };
     only_failed: "Always starts only what has failed; it starts what ended well too"
         => { runs_again: |policy, code| policy != "Never" && code != 0 };
@@ -397,8 +397,8 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     lost_keeps_inits: "in a new sandbox init containers that ran in the old one are not run again"
         => { skips_init: |state| state == Some(&State::Exited(0)) };
     lost_ignores_never: "a Pod that has run under Never is started again in a new sandbox" => { is_over: |_, _| false };
-    lost_for_nothing: "a sandbox is made for a Pod of which nothing is to run again" => { is_needed: |_| true };
-    keeps_empty_pod: "a Pod of which nothing runs or is to run keeps its sandbox" => { ends: |_, _| false };
+    lost_for_nothing: "a sandbox is made for a Pod that has no container to run again" => { is_needed: |_| true };
+    keeps_empty_pod: "a Pod that has no container running or to be started keeps its sandbox" => { ends: |_, _| false };
     one_is_failure: "OnFailure starts only what ended with 1; every code but 0 is a failure"
         => { runs_again: |policy, code| policy == "Always" || policy == "OnFailure" && code == 1 };
     init_one_is_failure: "an init container has failed only if it ended with 1; every code but 0 is a failure"

@@ -93,7 +93,7 @@ impl Function for Updating {
         let right = Updating::right(case);
         match given {
             None => "every conversation comes to an end",
-            Some(given) if given.left != right.left => "nobody's change is lost, and one is counted",
+            Some(given) if given.left != right.left => "no client's change is lost, and one is counted",
             Some(given) if given.calls.len() > right.calls.len() => "no more is asked than is needed",
             Some(given) if given.pauses => "after a conflict it tries again at once",
             Some(given) if given.calls != right.calls => {
@@ -279,7 +279,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     gives_up: "it gives up before the fifth try" => { tries: 4 } | { tries: 3 } | { tries: 2 };
     goes_on: "it goes on after the fifth try" => { tries: 100 };
     gives_old: "the number before is given, not the one that was written" => { given: |_, before| Ok(before) };
-    reads_after: "the number is read once more after writing, when it may be somebody else's"
+    reads_after: "the number is read once more after writing, when it may be another client's"
         => { given: |api, _| Ok(number_in(&RULE, &api.get()?)) };
     new_meta: "an object with new metadata is sent; the labels and annotations that it had are lost"
         => {
@@ -320,7 +320,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
                 object
             }
         };
-    last_is_conflict: "whatever refuses the fifth try is given as a conflict" => { last: |_| Refused::Conflict };
+    last_is_conflict: "any refusal of the fifth try is given as a conflict" => { last: |_| Refused::Conflict };
     retries_later: "after a conflict every error is tried again; only a conflict is worth it"
         => { write_again: |why, before| *why == Refused::Conflict || matches!(why, Refused::Other(_)) && before > 0 }
         | {

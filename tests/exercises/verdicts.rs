@@ -478,7 +478,7 @@ mod containment {
         let exercise = Exercise::find("ownership").unwrap();
         let verdict = process::grade_program(&script("panics-later", text), &[], exercise);
         let Verdict::Fails(Failure { property, case, .. }) = verdict else { panic!("{verdict:?}") };
-        assert!(property.contains("that nobody controls is adopted"), "{property}");
+        assert!(property.contains("without a controller is adopted"), "{property}");
         assert!(case.contains("yours gave: Keep") && case.contains("\nlater: it panics at question 101 of "), "{case}");
     }
 
@@ -508,12 +508,12 @@ mod containment {
                 "while read -r line; do echo \"$word\\\"Keep\\\"\"; done",
                 "it ends the process (exit status: 0) at question 1",
             ),
-            ("forges", "while read -r line; do answer '\"Keep\"'; done", "that nobody controls is adopted"),
+            ("forges", "while read -r line; do answer '\"Keep\"'; done", "without a controller is adopted"),
             (
                 "dawdles",
                 "for n in 1 2 3 4; do read -r line; sleep 1.5; answer '\"Keep\"'; done
                 while read -r line; do answer '\"Keep\"'; done",
-                "that nobody controls is adopted",
+                "without a controller is adopted",
             ),
             ("runs-on", "while read -r line; do answer '1'; done; sleep 1000", "it runs on after the last question"),
             ("garbage", "while read -r line; do answer '{'; done", "every Pod gets an answer"),

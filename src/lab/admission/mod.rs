@@ -273,7 +273,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     digest_ignored: "an image with a digest and no tag is taken for latest"
         => { is_latest: |image| tag(image).is_none_or(|tag| tag == "latest") };
     no_init: "init containers get no pull policy" => { init: 0 };
-    never_looks_up: "nobody looks whether the account is there" => { is_there: |_, _| true };
+    never_looks_up: "the account is not looked up; it may be absent" => { is_there: |_, _| true };
     default_is_there: "only an account that the Pod names is looked up; `default` may be absent too"
         => { is_there: |is_named, is_found| !is_named || is_found };
     any_namespace: "an account of another namespace is taken"

@@ -352,7 +352,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         };
     keeps_foreign: "DEL keeps an address that is not in the range any more"
         => { freed: |range, held| held.into_iter().filter(|name| is_in(range, name)).collect() };
-    empty_is_free: "an address whose file is empty is given away; whoever made the file has it"
+    empty_is_free: "an address whose file is empty is given away; the ADD that made the file has it"
         => { is_free: |file| file.is_none_or(String::is_empty) };
     after_highest:
         "where no address was given last the search begins after the highest that is taken; it begins at the start"

@@ -81,7 +81,7 @@ impl Function for Collecting {
         match (Collecting::right(case), given) {
             (_, None) => "every object gets an answer",
             (Action::Delete(_), Some(Action::Delete(_))) => "it is deleted the way its owners and finalizers ask for",
-            (_, Some(Action::Delete(_))) => "what somebody still owns, or nobody ever did, is not deleted",
+            (_, Some(Action::Delete(_))) => "what still has an owner, or never had one, is not deleted",
             (Action::Delete(_), _) => "what has no owner left is deleted",
             (Action::RemoveFinalizer, _) => "what waits for its dependents goes once none of them holds it up",
             (_, Some(Action::RemoveFinalizer)) => "what waits for its dependents does not go before them",
@@ -297,7 +297,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { blocks: |_, owner| owner.block_owner_deletion != Some(false) };
     any_name: "an owner's name is not compared" => { is_owner: |[kind, _, place, uid]| kind && place && uid };
     any_kind: "an owner's kind is not compared" => { is_owner: |[_, name, place, uid]| name && place && uid };
-    finalizer_waits: "an owner with foregroundDeletion counts as waiting, though nobody has deleted it"
+    finalizer_waits: "an owner with foregroundDeletion counts as waiting, though it is not being deleted"
         => { owner: |_, waits, _| if waits { Owner::Waits } else { Owner::There } };
     dependents_at_home: "dependents are looked for in its own namespace; what has none may have some in every namespace"
         => { is_seen: |one, item| one.metadata.namespace == item.metadata.namespace };

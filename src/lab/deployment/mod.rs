@@ -19,7 +19,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
          template of today, and what is the one thing that may differ in their templates?",
         "Among the ReplicaSets that the Deployment controls, look for the oldest whose template is the Deployment's when the \
          label pod-template-hash is left out of both. If there is none, create it. It gets its name from the hash of the \
-         template: whoever is called twice makes the same one twice, and the API server refuses the second.",
+         template: a reconcile that is called twice makes the same one twice, and the API server refuses the second.",
         "Create it with name NAME-HASH, the hash as the label pod-template-hash in spec.selector.matchLabels and in the \
          template's labels, which are its own labels too, an owner reference with controller: true, and the number of \
          replicas. is_already_exists() is no failure: your cache is behind. Then give every ReplicaSet of yours whose number \

@@ -10,11 +10,11 @@ use rule::{MISTAKES, RULE, host};
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "19_finalizer",
     title: "Who cleans up when an object goes?",
-    outcome: "use a finalizer so that nothing is left behind and nothing is kept for ever, whatever crashes when",
+    outcome: "use a finalizer so that nothing is left behind or kept for ever, even if a process crashes between two calls",
     needs: &["update", "replicaset"],
     hints: [
         "Imagine that your process crashes between any two calls, and that the object is deleted while it is down. After which \
-         calls would something stay behind that nobody knows of any more?",
+         calls would something stay behind that no controller knows of any more?",
         "The finalizer goes on before there is anything to clean up, and comes off after it has been cleaned up. A copy that \
          is gone already has been cleaned up. The list of finalizers is not yours alone: what do others write into it while \
          you think?",

@@ -20,7 +20,7 @@ pub(crate) fn check(name: &str, failures: &[Failure]) {
         let differs = case.contains("\nright was:") || case.ends_with("\nnot all of it is so");
         assert!(case.contains("\nyours ") && differs, "{name}: no difference\n{case}");
         if !seen.contains(property) {
-            let perhaps = mistake.as_deref().unwrap_or("nobody knows");
+            let perhaps = mistake.as_deref().unwrap_or("unknown");
             writeln!(text, "{property}\n{}  perhaps: {perhaps}\n", indented(case)).unwrap();
             seen.push(property.clone());
         }

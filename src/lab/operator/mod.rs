@@ -16,8 +16,8 @@ pub(super) const EXERCISE: Exercise = Exercise {
     hints: [
         "Write down what there must be in the end for one site, and who may have changed it. Which of it is in your cache, and \
          how will you hear of a change?",
-        "Four cases: no site or a site that goes (nothing); no Deployment (create it); somebody else's (nothing); yours (compare \
-         both fields, and patch what differs; then compare the status). Everything you write comes back to you as a change.",
+        "Four cases: no site or a site that goes (nothing); no Deployment (create it); not the site's (nothing); else compare \
+         both fields and patch what differs, then compare the status. Everything you write comes back to you as a change.",
         "Find the Deployment by the site's name and namespace in the cache. Not there: create it and be done; if it is \
          there after all, return that error. Its controller's uid is not the site's: be done. Then patch spec.replicas and the \
          image if one differs, and the annotation if it is not status.replicas as text.",

@@ -25,7 +25,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     hints: [
         "Two questions decide everything: does the selector match, and who controls the Pod? Which comes first?",
         "The controller is the owner reference with controller: true, and it is the same object only if its uid is.",
-        "Another's: Leave. Mine: Keep if selected, else Release, but not while I am being deleted. Nobody's: Adopt if \
+        "Another's: Leave. Mine: Keep if selected, else Release, but not while I am being deleted. No controller: Adopt if \
          selected, in my namespace, and neither of us is being deleted.",
     ],
     minutes: 30,
@@ -54,7 +54,7 @@ impl Function for Ownership {
         match (given, Ownership::right(case)) {
             (None, _) => "every Pod gets an answer",
             (_, Claim::Keep) => "a Pod that is mine and selected is kept",
-            (_, Claim::Adopt) => "a selected Pod that nobody controls is adopted",
+            (_, Claim::Adopt) => "a selected Pod without a controller is adopted",
             (_, Claim::Release) => "a Pod that is mine but no longer selected is released",
             (_, Claim::Leave) => "a Pod that is not mine to take or to release is left alone",
         }
@@ -200,7 +200,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     crosses_namespaces: "a Pod of another namespace is adopted" => { same_namespace: |_, _| true };
     never_releases: "a Pod that is no longer selected is kept"
         => { not_selected: |mine_goes| if mine_goes { Claim::Leave } else { Claim::Keep } };
-    never_adopts: "a Pod that nobody controls is not adopted" => { may_adopt: |_, _| false };
+    never_adopts: "a Pod without a controller is not adopted" => { may_adopt: |_, _| false };
     first_expression: "only the first of the matchExpressions is looked at"
         => {
             is_selected: |spec, labels| {

@@ -76,7 +76,7 @@ impl Function for Proxy {
         } else if given_to == right_to {
             "each endpoint is chosen once"
         } else if right_to.is_empty() {
-            "where nobody may answer nobody is chosen"
+            "where no endpoint may answer none is chosen"
         } else if right_to.is_subset(&given_to) {
             "no others are chosen than those that may answer"
         } else {
@@ -239,7 +239,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     all_ready: "endpoints that are not ready are chosen" => { chosen: |_, found| found };
     only_said_ready: "an endpoint that does not say whether it is ready is left out; it counts as ready"
         => { ready: |conditions, _| conditions.ready == Some(true) };
-    no_last_resort: "when none is ready nobody answers, although some that are going still could"
+    no_last_resort: "when no endpoint is ready none is chosen, although some that are going still could answer"
         => { chosen: |_, found| only_ready(found) };
     always_dying: "endpoints that are going are chosen beside ready ones"
         => { chosen: |_, found| found.into_iter().filter(|one| one.ready || one.dying).collect() };
@@ -251,7 +251,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { is_local: |spec, from| from == From::Inside && is_local(spec, from) };
     external_inside: "externalTrafficPolicy is applied to clients inside the cluster"
         => { is_local: |spec, from| is_local(spec, from) || is_local(spec, From::Outside) };
-    local_gives_up: "with Local and nobody on this node other nodes are asked; the connection fails instead"
+    local_gives_up: "with Local and no endpoint on this node other nodes are asked; the connection fails instead"
         => { none_here: |elsewhere| elsewhere };
     service_port: "the Service's port is taken for the Pod's" => { instead: |port| Some(port.port) };
     any_name: "all ports of a slice are taken, not the one of the same name" => { same_name: |_, _| true };
@@ -306,7 +306,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
                 _ => None,
             }
         };
-    publishes: "publishNotReadyAddresses is looked at; whoever made the slice has done that"
+    publishes: "publishNotReadyAddresses is looked at; the controller that made the slice has done that"
         => {
             chosen: |spec, found| match spec.publish_not_ready_addresses {
                 Some(true) => found,

@@ -195,7 +195,7 @@ mod tests {
         let alike = |body: Value| is_update_for_patch(&call("update", body), &patch, before.iter());
         assert!(alike(pod("7", &containers("c"), &json!({}))));
         assert!(!alike(pod("7", &containers("d"), &json!({}))), "it says something else");
-        assert!(!alike(pod("6", &containers("c"), &json!({}))), "nobody has read that version");
+        assert!(!alike(pod("6", &containers("c"), &json!({}))), "that version was never read");
         assert!(!alike(pod("7", &containers("c"), &json!({"labels": {"a": "b"}}))), "it says more");
         assert!(!alike(pod("7", &json!([{"name": "site", "image": "c"}]), &json!({}))), "a container is lost");
         assert!(!is_update_for_patch(&patch, &patch, before.iter()));
@@ -284,7 +284,7 @@ mod tests {
         assert!(!alike(json!({"a": null})), "it takes something away");
         let patch = call("patch", json!({"metadata": {"labels": {"a": "new"}}}));
         assert!(!is_rest_for_patch(&rest(Err("no".to_owned())), &patch, known.iter()), "it will be called again");
-        assert!(!is_rest_for_patch(&rest(Ok(None)), &patch, [].iter()), "nobody has read it");
+        assert!(!is_rest_for_patch(&rest(Ok(None)), &patch, [].iter()), "it was never read");
         let counts = |ready: u32| json!({"status": {"replicas": 2, "readyReplicas": ready}});
         let whole = json!({"metadata": {"name": "web"}, "status": {"replicas": 2}});
         assert!(is_as_said(&whole, &counts(0)), "none is ready, and none is said to be");

@@ -232,7 +232,7 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { free: |parts| (parts.map(|(left, of)| left as f64 * 100.0 / of as f64).iter().sum::<f64>() / 2.0) as i64 };
     below_nothing: "a resource that would be overfull counts below 0"
         => { left: |share, asked| share.allocatable - share.used - asked };
-    operator_is_exists: "a toleration without a value is taken for Exists, whatever its operator"
+    operator_is_exists: "a toleration without a value is taken for Exists, even if its operator is Equal"
         => { any_value: |toleration| is_exists(toleration) || toleration.value.is_none() };
     fraction: "the share is worked out as a fraction, which is not exact; whole numbers are"
         => { free: |parts| mean(parts.map(|(left, of)| (left as f64 / of as f64 * 100.0) as i64)) };

@@ -75,7 +75,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
                 set.metadata.labels = template.and_then(|meta| meta.labels.clone());
             })
         };
-    takes_named: "if the name of its ReplicaSet is taken, it sizes what has the name, whoever controls that"
+    takes_named: "if the name of its ReplicaSet is taken, it scales what has the name, without looking at its controller"
         => { taken: Taken::Sized };
     deletes_named: "if the name of its ReplicaSet is taken, it deletes what has the name" => { taken: Taken::Deleted };
     containers_only: "of two templates it compares the metadata and the containers only"
@@ -122,7 +122,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         | { others: 5 }
         | { others: 10 };
     once_per_change: "it looks at its ReplicaSets only when the Deployment has changed" => { is_done: has_seen };
-    of_nobody: "it takes a ReplicaSet that nobody controls for its own if the labels are those of its selector"
+    of_nobody: "it takes a ReplicaSet without a controller for its own if the labels are those of its selector"
         => {
             is_mine: |deployment, set| match controller_of(&set.metadata) {
                 Some(owner) => is_owner(owner, deployment),
@@ -171,7 +171,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     patches_all:
         "it sends all that its cache knows of the ReplicaSet in a patch, and what others changed meanwhile is lost"
         => { write: |set, size, _| Write::Patch(json!(sized(set, size))) };
-    remembers_made: "it remembers what it has made, and does not make it again when somebody has deleted it"
+    remembers_made: "it remembers what it has made, and does not make it again after another client has deleted it"
         => { is_made: |deployment, context, _| has_made(deployment, context) };
     labels_of_selector: "the ReplicaSet has the labels of its selector; it has those of its template"
         => {

@@ -155,7 +155,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
             is_left_alone: |_| false,
             makes: |service| !goes(service)
         };
-    drops_owners: "a slice has one owner after it was changed, whoever owned it before"
+    drops_owners: "a slice has one owner after it was changed, and its other owners are lost"
         => { write: |_, wanted| with_owners(wanted, &json!(wanted.metadata.owner_references)) };
     all_conditions: "a Pod is ready only if all its conditions are True"
         => {
@@ -244,7 +244,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     lists_slices: "it lists the slices from the API server, and does not read its cache" => { lists_slices: true };
     needs_running: "a Pod is taken for ready only if its phase is Running"
         => { serves: |pod| is_ready(pod) && phase(pod) == "Running" };
-    unknown_is_ended: "a Pod of which nobody knows how it is (phase Unknown) gets no endpoint"
+    unknown_is_ended: "a Pod whose state is not known (phase Unknown) gets no endpoint"
         => { has_endpoint: |pod| !has_ended(pod) && phase(pod) != "Unknown" };
     only_running: "only a Pod whose phase is Running gets an endpoint; any gets one that has not ended"
         => { has_endpoint: |pod| !has_ended(pod) && phase(pod) == "Running" };

@@ -21,7 +21,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     always_writes: "a copy is written again, though it is as its original"
         => { differs: |_, _| true }
         | { looks: Looks::Nowhere };
-    copies_all: "it copies what nobody has asked it to"
+    copies_all: "it also copies what is not labelled to be published"
         => { is_published: |map| is_published(map) || map.metadata.namespace() == "default" };
     swallows_creation: "it takes a copy that could not be made for made" => { created: |_| Ok(()) };
     swallows_change: "it takes a copy that could not be changed for changed"
@@ -44,7 +44,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     deletes_others: "it deletes what has the name of a copy, of something that is not published"
         => { deletes_others: true };
     remembers: "it remembers what it has published, and does not forget it when that is deleted" => { remembers: true };
-    spares_changed: "a copy that somebody has changed is not deleted" => { spares_changed: true };
+    spares_changed: "a copy that another client has changed is not deleted" => { spares_changed: true };
     first_without_version: "it puts its finalizer on an empty list without the version that it has read"
         => { sends_version: |on, length| !on || length > 1 };
     gives_up: "it gives up after a while, and takes its finalizer off with the copy still there"
@@ -79,14 +79,14 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => { remembers_hold: true };
     fresh_version: "it reads the version of the list anew, and writes the list that it knew before"
         => { reads_version: true };
-    exists_is_done: "it is content with a copy that somebody else has made meanwhile"
+    exists_is_done: "it is content with a copy that another client has made meanwhile"
         => { created: |error| if error.is_already_exists() { Ok(()) } else { Err(error) } };
     empty_stays: "a copy that has no data never gets any" => { differs: |copy, map| copy.is_some() && copy != map };
     nearly_finalizer: "it takes a finalizer for its own whose name only begins like that"
         => { is_held: |list| list.iter().any(|one| one.starts_with(FINALIZER)) };
     copies_to_delete: "it makes a copy that is missing, only to delete it"
         => { at_end: &[End::Copy, End::Delete, End::Release] };
-    gone_is_changed: "it takes a copy that somebody has deleted meanwhile for changed"
+    gone_is_changed: "it takes a copy that another client has deleted meanwhile for changed"
         => { changed: |error| if error.is_not_found() { Ok(()) } else { Err(error) } };
     leaves_empty: "a copy without data is not deleted" => { has_copy: |map, _| map.data.is_some() };
     one_end: "it looks for its finalizer at one end of the list only"
@@ -102,7 +102,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => { has_copy: |map, context| cached_copy(context, &name_of_copy(map)).is_some() };
     by_place: "it takes off what is at the place where its cache shows its finalizer; that may be another's by now"
         => { take_off: |list| Some(list.iter().position(|one| one == FINALIZER).unwrap_or(0)) };
-    takes_first: "it takes the first finalizer off, whoever it is of" => { take_off: |_| Some(0) };
+    takes_first: "it takes the first finalizer off, even if that is another controller's" => { take_off: |_| Some(0) };
     merges_data: "it merges the new data into those of the copy, and what is gone stays there"
         => { change: Change::Merged };
     makes_anew: "the copy is deleted and made anew; meanwhile there is none" => { change: Change::MadeAnew };

@@ -20,7 +20,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     always_changes: "the Deployment is written again, though it is as the site asks" => { is_changed: |_, _| true };
     only_replicas: "the Deployment does not follow the image" => { is_changed: |other_number, _| other_number };
     only_image: "the Deployment does not follow the number of replicas" => { is_changed: |_, other_image| other_image };
-    takes_foreign: "a Deployment of somebody else is taken over" => { foreign: Foreign::Taken };
+    takes_foreign: "a Deployment that the site does not control is taken over" => { foreign: Foreign::Taken };
     guesses_number: "replicas that are no number count as 1" => { number: |text, _| Some(text.parse().unwrap_or(1)) };
     random_name: "the Deployment has another name each time it is made"
         => {
@@ -65,12 +65,12 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => { number: |text, known| number(text).or(known) };
     changes_going: "it changes the Deployment of a site that is being deleted"
         => { is_left_alone: |site, is_there| site.metadata.deletion_timestamp.is_some() && !is_there };
-    takes_unseen: "if the Deployment is there after all, it changes it, whoever it belongs to"
+    takes_unseen: "if the Deployment is there after all, it changes it, without looking at its controller"
         => { takes_unseen: true };
-    foreign_status: "the status counts the Pods of somebody else's Deployment" => { foreign: Foreign::Told };
+    foreign_status: "the status counts the Pods of a Deployment that the site does not control" => { foreign: Foreign::Told };
     anew: "it puts a new Deployment in the place of the old one, and what others wrote into that is lost"
         => { change: |_, whole, _| Write::Whole(Box::new(whole.clone())) };
-    any_name: "it takes any Deployment that the site controls for its own, whatever its name"
+    any_name: "it takes any Deployment that the site controls for its own, even one of another name"
         => { is_it: |one, site| is_its(site, one) };
     first_owner: "of the owners of a Deployment it looks at one only"
         => {
@@ -83,7 +83,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => { is_site: |map| has_label(map, |key, value| key == "kind" && value.starts_with("Site")) };
     small: "replicas of more than 65535 are taken for no number"
         => { number: |text, _| text.parse().ok().map(|count: u16| i32::from(count)) };
-    first_container: "it changes the image of the first container, whatever its name"
+    first_container: "it changes the image of the first container, even if its name is not site"
         => { change: |_, whole, _| at_place(whole, 0) };
     spec_anew: "it puts a new spec in the place of the old one: what others wrote into that is lost"
         => {
@@ -105,8 +105,8 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         };
     unavailable: "the status counts the Pods that are not ready"
         => { pods: |status, _| status.unavailable_replicas.unwrap_or(0) };
-    counts_label: "the status counts all Pods with the label, whoever made them" => { lists_pods: true };
-    marks_foreign: "a Deployment of somebody else gets a label" => { foreign: Foreign::Marked };
+    counts_label: "the status counts all Pods with the label, not only those of its Deployment" => { lists_pods: true };
+    marks_foreign: "a Deployment that the site does not control gets a label" => { foreign: Foreign::Marked };
     empty_later: "an image that becomes empty is taken for one"
         => { image: |image, known| Some(image.to_owned()).filter(|image| !image.is_empty() || known.is_some()) };
     negative_later: "a number that becomes negative is sent nevertheless"
@@ -131,7 +131,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
                 Write::Patch(Patch::Merge(json!({"spec": {"replicas": replicas, "template": template}})))
             }
         };
-    remembers_status: "it remembers what status it has written, and does not see that somebody has changed it"
+    remembers_status: "it remembers what status it has written, and does not see that another client has changed it"
         => { is_news: is_not_remembered };
     like_kind: "it takes a label for kind whose name only ends like that"
         => { is_site: |map| has_label(map, |key, value| key.ends_with("kind") && value == "Site") };

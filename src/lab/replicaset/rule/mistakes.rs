@@ -23,7 +23,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
                 })
             }
         };
-    counts_by_labels: "it counts all Pods with these labels, whoever controls them"
+    counts_by_labels: "it counts all Pods with these labels, even those that it does not control"
         => { counts: |set, pod| has_labels(set, pod) && is_active(pod) };
     counts_by_name: "it matches Pods by the beginning of their names"
         => { counts: |set, pod| pod.metadata.name().starts_with(set.metadata.name()) && is_active(pod) };
@@ -33,7 +33,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => { counts: |set, pod| is_its(set, pod) && pod.metadata.deletion_timestamp.is_none() };
     counts_cache: "it counts the Pods of its cache, which does not know yet what was just created"
         => { listed: |_| None };
-    creates_all: "it creates all Pods anew, whatever is there"
+    creates_all: "it creates all Pods anew, even if some are there"
         => { missing: |_, there, wanted| if there < wanted { wanted } else { 0 } };
     one_too_many: "it creates one Pod too many"
         => { wanted: |wanted, there| if there == 0 { wanted + 1 } else { wanted } };
@@ -131,7 +131,7 @@ pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
         => { is_left_alone: |meta| meta.finalizers.is_some() };
     says_if_controlled: "it takes a Pod for its own whose owner reference says controller: false"
         => { counts: |set, pod| is_any_owner(set, pod, |owner| owner.controller.is_some()) && is_active(pod) };
-    unknown_is_ended: "it does not count Pods of which nobody knows how they are (phase Unknown)"
+    unknown_is_ended: "it does not count Pods whose state is not known (phase Unknown)"
         => { counts: |set, pod| counts(set, pod) && phase(pod) != "Unknown" };
     terminated_is_ended: "it does not count Pods that have a terminated container: it may be started again"
         => {
