@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn who_asks_as_somebody_else_is_told_with_them() {
         let log = log("access");
-        let asked = log.iter().find(|event| event["impersonatedUser"].is_object()).expect("somebody acts as another");
+        let asked = log.iter().find(|event| event["impersonatedUser"].is_object()).expect("a user acts as another");
         assert_eq!(asked["user"]["username"], "kubernetes-admin");
         assert_eq!(asked["impersonatedUser"]["username"], "system:serviceaccount:default:viewer");
         assert_eq!(asked["authenticationMetadata"]["impersonationConstraint"], "impersonate:serviceaccount");

@@ -10,7 +10,7 @@ use object::{Discovery, Kind, Object};
 use super::Session;
 
 /// The writer of the fields that no component writes.
-const USER: &str = "whoever creates it";
+const USER: &str = "the client that creates it";
 
 /// What is known of a kind, or of a field of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
