@@ -216,10 +216,10 @@ mod tests {
         for line in ["a", "", "b", "a", " "] {
             lines.remember(line);
         }
-        let Lines::Prompt(history, _) = &lines else { panic!("somebody types") };
+        let Lines::Prompt(history, _) = &lines else { panic!("these lines come from a prompt") };
         assert_eq!(history, &["b", "a"]);
         (0..2 * HISTORY).for_each(|n| lines.remember(&n.to_string()));
-        let Lines::Prompt(history, _) = &lines else { panic!("somebody types") };
+        let Lines::Prompt(history, _) = &lines else { panic!("these lines come from a prompt") };
         assert_eq!((history.len(), history.last()), (HISTORY, Some(&(2 * HISTORY - 1).to_string())));
     }
 }

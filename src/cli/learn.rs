@@ -155,7 +155,7 @@ fn grade_case(root: &Path, case: &Scenario, out: &mut dyn Write) -> anyhow::Resu
 }
 
 /// Grades one, says what came of it and remembers it. Also how long that took.
-#[allow(clippy::disallowed_methods, reason = "whoever waits long is told what would be faster")]
+#[allow(clippy::disallowed_methods, reason = "a learner who waits long is told what would be faster")]
 pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<(Verdict, Duration)> {
     let start = Instant::now();
     if let Some(ended) = progress::begin(root, exercise).map_err(|error| anyhow!(error))? {

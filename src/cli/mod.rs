@@ -123,7 +123,7 @@ enum Verb {
         #[arg(long)]
         as_is: bool,
     },
-    /// How long each exercise took: for you, for somebody else, for a class.
+    /// How long each exercise took: for you, for another learner, for a class.
     Progress(progress::Arguments),
     /// Check that this machine has all that is needed, and say what to do if not.
     Doctor,

@@ -51,7 +51,7 @@ pub fn command(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<()>
     }
     if let Some(file) = &arguments.export {
         let user = || ["USER", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
-        let name = arguments.name.clone().or_else(user).unwrap_or_else(|| "somebody".to_owned());
+        let name = arguments.name.clone().or_else(user).unwrap_or_else(|| "unnamed".to_owned());
         let text = serde_yaml::to_string(&Export { name, exercises: progress::load(&root) })?;
         shelf::write(file, &text).map_err(|error| anyhow!(error))?;
         return Ok(writeln!(out, "Written to {}.", file.display())?);

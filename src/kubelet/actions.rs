@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(kills(&pod, both(), Some("liveness")), (restarted, vec![0], vec![]), "the container's own policy");
         pod.spec.as_mut().unwrap().containers[0].image = Some("nginx:1.28".into());
         let changed = one("Container web definition changed, will be restarted");
-        assert_eq!(kills(&pod, both(), None), (changed, vec![0], vec![]), "whatever the policy");
+        assert_eq!(kills(&pod, both(), None), (changed, vec![0], vec![]), "under every restart policy");
         let mut pod = crate::testing::pod(&["other"]);
         let sidecar = Container { restart_policy: Some("Always".into()), ..container("proxy") };
         pod.spec.as_mut().unwrap().init_containers = Some(vec![sidecar]);

@@ -130,7 +130,7 @@ mod tests {
         let container = json!([{"cpu": "1"}, {"limits": {"cpu": "2"}, "requests": {"cpu": "1", "memory": "0"}}]);
         assert_eq!((shown(&sizes.whole), shown(&sizes.of_container("app"))), (whole, container));
         let stopped = json!({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}});
-        assert_eq!(json!(sizes.of_container("app").at_rest), stopped, "once it has ended, nobody is asked");
+        assert_eq!(json!(sizes.of_container("app").at_rest), stopped, "once it has ended, the runtime is not asked");
         assert_eq!(shown(&sizes.of_container("debugger")), json!([null, {}]));
     }
 
