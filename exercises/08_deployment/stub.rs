@@ -3,7 +3,7 @@
 //! `reconcile` is called with a Deployment whenever it, or a ReplicaSet that it controls, may have changed. A Deployment
 //! has one ReplicaSet for each Pod template that it ever had, a dozen at most, and moves from one to the other:
 //!
-//! - the ReplicaSet of today is the one whose template is the Deployment's, whatever label `pod-template-hash` either has. Its
+//! - the ReplicaSet of today is the one whose template is the Deployment's, the label `pod-template-hash` ignored in both. Its
 //!   name does not matter. Of several it is the oldest;
 //! - if there is none, make it. It is named `NAME-HASH`, and has the hash as the label `pod-template-hash` in its template and
 //!   in its selector. Its own labels are those of its template. An owner reference names the Deployment as its controller;

@@ -25,7 +25,7 @@ use kubestep_exercise::admission::Cluster;
 
 type Step = fn(&mut PodSpec, &Cluster, &str) -> Result<(), String>;
 
-/// A row of plugins, each of which may refuse.
+/// A row of plugins. Each may refuse the Pod.
 pub fn admit(pod: &mut Pod, cluster: &Cluster) -> Result<(), String> {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default().to_owned();
     let name = pod.metadata.name.as_deref().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! The real controller's way: creations in batches that double, the ranks of Pods, and a status that is written whatever
-//! came before, of a ReplicaSet that is being deleted too. It is replaced as a whole, from the version that was read.
+//! The real controller's way: creations in batches that double, the ranks of Pods, and a status that is written even after
+//! a failed call, and of a ReplicaSet that is being deleted too. It is replaced as a whole, from the version that was read.
 
 use std::sync::Arc;
 

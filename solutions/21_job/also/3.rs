@@ -20,7 +20,7 @@ use kubestep_exercise::job::{End, Step};
 
 // Yours from here.
 
-/// With a queue: whoever runs and may stay, then as many new ones as there is room for.
+/// With a queue: first the Pods that run and may stay, then as many new ones as there is room for.
 pub fn sync(job: &JobSpec, pods: &[Pod]) -> Step {
     let is =
         |pod: &&Pod, wanted: &str| pod.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some(wanted));
