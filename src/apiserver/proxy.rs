@@ -6,7 +6,7 @@
 
 use std::net::Ipv4Addr;
 
-use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use object::reader::Reader;
@@ -15,7 +15,7 @@ use object::{Accessor, Kind, Object, Pod, Status};
 use wire::{Body, Response};
 
 use super::availability::{active, service_of};
-use super::subresources::{KUBELET_PORT, kubelet_at};
+use super::subresources::kubelet_at;
 use super::{ApiServer, Handling, Outcome};
 
 /// `[SCHEME:]NAME[:PORT]`, as a path names the other end.
@@ -54,11 +54,17 @@ impl ApiServer {
                 let slices = Reader::list(&self.store, Kind::EndpointSlice, &request.namespace);
                 of_service(&service, &slices, &target)?
             }
-            Object::Node(node) if is_kubelet(&target) => {
-                let (node, kubelet) = (target.name.to_owned(), kubelet_at(&node)?);
-                return Ok((200, Response::PassedOn { node, kubelet, container: String::new() }));
+            Object::Node(node) => {
+                let kubelet = kubelet_at(&node)?;
+                let (address, own) = kubelet.split_once(':').unwrap_or_default();
+                let address = proxyable(address)?;
+                // The kubelet's port is the one that is meant where none is named.
+                if target.port.is_empty() || target.port == own {
+                    let node = target.name.to_owned();
+                    return Ok((200, Response::PassedOn { node, kubelet, container: String::new() }));
+                }
+                (address, port(target.port, 0)?)
             }
-            Object::Node(node) => of_node(&node, &target)?,
             _ => return Err(Status::not_served()),
         };
         Ok((200, Response::Proxied { address, port, tls: target.tls }))
@@ -78,18 +84,6 @@ fn of_pod(pod: &Pod, target: &Target) -> Result<(Ipv4Addr, u16), Status> {
     let first =
         containers.flat_map(|container| container.ports.iter().flatten()).map(|port| port.container_port).next();
     Ok((proxyable(address.unwrap_or_default())?, port(target.port, first.unwrap_or(80))?))
-}
-
-fn of_node(node: &Node, target: &Target) -> Result<(Ipv4Addr, u16), Status> {
-    let status = node.status.as_ref();
-    let mut addresses = status.into_iter().flat_map(|status| status.addresses.iter().flatten());
-    let address = addresses.find(|address| address.type_ == "InternalIP").map(|address| address.address.as_str());
-    Ok((proxyable(address.unwrap_or_default())?, port(target.port, 0)?))
-}
-
-/// Whether a node's kubelet is meant, which speaks TLS. Mirrors `ResourceLocation` of `pkg/registry/core/node`.
-fn is_kubelet(target: &Target) -> bool {
-    target.port.is_empty() || target.tls && target.port == KUBELET_PORT.to_string()
 }
 
 /// The number of a port, or the one that is meant where none is named.

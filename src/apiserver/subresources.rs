@@ -16,7 +16,7 @@ use super::{ApiServer, Handling, Outcome, admission};
 use rest::body::binding_of;
 
 /// Where a kubelet listens that does not say so. Mirrors `ports.KubeletPort`.
-pub(super) const KUBELET_PORT: i32 = 10250;
+const KUBELET_PORT: i32 = 10250;
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.

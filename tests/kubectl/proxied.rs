@@ -25,8 +25,9 @@ fn a_kubelet_has_pages_of_its_own() {
     const NONE: &str = "Error from server (NotFound): the server could not find the requested resource";
     assert_eq!(["/metrics", "/", ""].map(|path| page("node-1", path)), [NONE; 3]);
     assert_eq!(page("ghost", "/healthz"), "Error from server (NotFound): nodes \"ghost\" not found");
-    let plain = page("node-1:10250", "/healthz");
-    assert!(plain.contains("error trying to reach service: dial tcp"), "a kubelet speaks TLS: {plain}");
+    assert_eq!(page("node-1:10250", "/healthz"), "ok", "it is the kubelet's port");
+    let other = page("node-1:10256", "/healthz");
+    assert!(other.contains("error trying to reach service: dial tcp"), "nothing listens there: {other}");
     shell.line("fake-node stop 1");
     let gone = shell.line("kubectl get --raw /api/v1/nodes/node-1/proxy/healthz");
     assert!(gone.contains("dial tcp 172.18.0.10:10250: connect: no route to host"), "{gone}");
