@@ -42,9 +42,9 @@ const MASKS: &[(&str, &str)] = &[
     (r"http://\S+?:\d+(/s/\w+)?", "http://HOST"),
 ];
 
-/// What client-go logs of its own watch, which it breaks off itself as soon as its list has what `wait` waits for: whether the answer
-/// was there by then is a race between two of the client's goroutines, with a real server too.
-const CANCELLED: &str = r#"(?m)^E\d{4} .*"Failed to watch" err=".*: context canceled".*\n"#;
+/// What client-go logs of a watch of its own, which it breaks off as soon as it has what it waits for. Whether the answer was there by
+/// then is a race between two of the client's goroutines, with a real server too.
+const CANCELLED: &str = r"(?m)^[IWE]\d{4} .* reflector\.go:\d+\] .*context canceled.*\n";
 
 /// A line that was typed, and what came of it.
 #[derive(Deserialize)]
@@ -98,15 +98,13 @@ fn prints_the_same(program: &dyn Fn() -> Command, session: &str) {
     let served = Served::in_folder(folder, "serve", &arguments);
     let masks: Vec<(Regex, &str)> =
         MASKS.iter().map(|(mask, by)| (Regex::new(mask).expect("it is an expression"), *by)).collect();
-    let cancelled = Regex::new(CANCELLED).expect("it is an expression");
     let mut wrong = Vec::new();
     for line in session.lines() {
         let Typed { argv, exit, lines } = serde_json::from_str(line).expect("it is a line");
         let mut command = program();
         command.args(&argv).env("KUBECONFIG", served.kubeconfig()).env("HOME", &served.folder);
         let out = command.current_dir(served.folder.join("files")).output().expect("the program can be started");
-        let errors = String::from_utf8_lossy(&out.stderr);
-        let errors = cancelled.replace_all(&errors, "");
+        let errors = errors(&out.stderr);
         let output = String::from_utf8_lossy(&out.stdout);
         let printed = [lines_of(&masks, &output), vec!["--".to_owned()], lines_of(&masks, &errors)].concat();
         if let Some(lines) = lines.filter(|lines| *lines != printed || out.status.code() != Some(exit)) {
@@ -119,6 +117,12 @@ fn prints_the_same(program: &dyn Fn() -> Command, session: &str) {
         }
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What a client has said of errors, without [`CANCELLED`].
+pub fn errors(printed: &[u8]) -> String {
+    let cancelled = Regex::new(CANCELLED).expect("it is an expression");
+    cancelled.replace_all(&String::from_utf8_lossy(printed), "").into_owned()
 }
 
 /// What was printed as masked lines, sorted; spaces between words are one.

@@ -2,6 +2,7 @@
 
 use crate::kubectl::{Client, kubectl_of_our_version};
 use crate::program::{Served, folder};
+use crate::recorded::errors;
 
 /// What both are asked. Nothing of it changes anything. `events` is missing: of those of the same second Go's sort keeps no order.
 const LINES: &[&str] = &[
@@ -145,7 +146,7 @@ fn masked(text: &str) -> Vec<String> {
 /// What the real one prints.
 fn printed(client: &Client, line: &str) -> Vec<String> {
     let out = client.run(line);
-    masked(&(String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr)))
+    masked(&format!("{}{}", String::from_utf8_lossy(&out.stdout), errors(&out.stderr)))
 }
 
 #[test]
