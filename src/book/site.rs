@@ -26,27 +26,8 @@ const PACKED: &str = "kubestep.wasm.gz";
 /// What a page of the site has in its head.
 const META: &str = "<meta name=\"kubestep-module\" content=\"kubestep.wasm.gz\"></head>";
 
-/// What the module may use.
-const FEATURES: [&str; 4] =
-    ["--enable-bulk-memory", "--enable-sign-ext", "--enable-mutable-globals", "--enable-nontrapping-float-to-int"];
-/// What `wasm-opt` does with it. Functions that are alike become one, which packs better than what is optimised for size as a
-/// whole, and is as fast as before.
-const PASSES: [&str; 14] = [
-    "--duplicate-function-elimination",
-    "--dae",
-    "--optimize-instructions",
-    "--remove-unused-brs",
-    "--vacuum",
-    "--duplicate-function-elimination",
-    "--merge-similar-functions",
-    "--dae",
-    "--duplicate-function-elimination",
-    "--remove-unused-brs",
-    "--remove-unused-names",
-    "--vacuum",
-    "--reorder-locals",
-    "--duplicate-function-elimination",
-];
+/// What `wasm-opt` does with the module.
+const PASSES: &str = include_str!("../web/wasm-opt.txt");
 
 /// Builds the site into `dest` from the book in `root`. `module` is the cluster, as [`compile`] makes it.
 ///
@@ -119,13 +100,20 @@ pub fn compile(project: &Path) -> anyhow::Result<PathBuf> {
 /// The module with less in it, where Binaryen's `wasm-opt` is installed, else as it is. It stays beside the module for the next
 /// time.
 fn shrunk(module: &Path) -> PathBuf {
-    let (small, part) = (module.with_extension("small.wasm"), module.with_extension("part.wasm"));
+    // Two programs may do this at once: each has a file of its own until it is whole.
+    let part = module.with_extension(format!("{}.wasm", std::process::id()));
+    let small = module.with_extension("small.wasm");
     let changed = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
     if changed(&small) > changed(module) {
         return small;
     }
     let mut program = Command::new("wasm-opt");
-    program.args(FEATURES).args(PASSES).arg("-o").arg(&part).arg(module).stderr(Stdio::null());
+    program
+        .args(PASSES.lines().filter(|line| line.starts_with('-')))
+        .arg("-o")
+        .arg(&part)
+        .arg(module)
+        .stderr(Stdio::null());
     let done = program.status().is_ok_and(|status| status.success()) && fs::rename(&part, &small).is_ok();
     if done { small } else { module.to_owned() }
 }

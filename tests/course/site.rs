@@ -7,11 +7,14 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use cluster::scenario::Scenario;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use kubestep_book::site;
 use kubestep_web::page::Page as Native;
 use serde_json::{Value, json};
@@ -84,6 +87,21 @@ fn built(module: &Path) -> PathBuf {
     let size = fs::metadata(folder.join("kubestep.wasm.gz")).expect("it has the module").len();
     println!("the cluster as a page loads it: {} kB", size / 1000);
     folder
+}
+
+#[test]
+fn the_module_gets_smaller_where_wasm_opt_is() {
+    let Some(site) = served() else { return };
+    if Command::new("wasm-opt").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return skip::skipped("wasm-opt");
+    }
+    let module = std::env::var_os("KUBESTEP_MODULE").map(fs::read).expect("it is named").expect("it can be read");
+    let mut whole = GzEncoder::new(Vec::new(), Compression::best());
+    whole.write_all(&module).expect("it is written to memory");
+    let whole = whole.finish().expect("it is written to memory").len() as u64;
+    let packed = fs::metadata(site.folder.join("kubestep.wasm.gz")).expect("it has the module").len();
+    println!("without wasm-opt: {} kB", whole / 1000);
+    assert!(packed < whole, "{packed} bytes, and {whole} as it was compiled");
 }
 
 fn copy_folder(from: &Path, to: &Path) {
