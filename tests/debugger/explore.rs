@@ -74,7 +74,7 @@ bugs! {
     live_children: "live-children", "no owner any more";
     orphans_at_start: "orphans-at-start", "no orphan is left";
     dying_pod: "dying-pod", "sent to a Pod that has ended";
-    two_managers: "two-managers", "nobody scales down";
+    two_managers: "two-managers", "no client scales down";
     early_finalizer: "early-finalizer", "no bucket is left over";
     lost_update: "lost-update", "counted once";
 }
