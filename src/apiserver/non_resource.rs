@@ -129,6 +129,9 @@ impl ApiServer {
     }
 
     fn resources(&self, group: &str, version: &str) -> Option<Value> {
+        if self.metrics.is_installed() && (group, version) == (metrics::GROUP, metrics::VERSION) {
+            return Some(metrics_resources());
+        }
         let known = self.discovery();
         let kinds =
             self.kinds().into_iter().filter(|kind| (kind.info().group, kind.info().version) == (group, version));
@@ -143,6 +146,13 @@ impl ApiServer {
         let list = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": of, "resources": resources});
         (!resources.is_empty()).then_some(list)
     }
+}
+
+/// What metrics-server says that it serves.
+fn metrics_resources() -> Value {
+    let row = |(name, kind, namespaced): (&str, &str, bool)| json!({"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get", "list"]});
+    let resources = [("nodes", "NodeMetrics", false), ("pods", "PodMetrics", true)].map(row);
+    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": metrics::API_VERSION, "resources": resources})
 }
 
 /// The pages that are none of a group and none about the server's health.

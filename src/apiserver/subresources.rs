@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 
 use object::pod::assigned_node;
 use object::pod::status::PodCondition;
+use object::well_known::KUBELET_PORT;
 use object::{Accessor, Kind, Object, Pod, Status};
 use wire::{Binding, Body, Request, Response, Subresource, Verb};
 
@@ -14,9 +15,6 @@ use super::pipeline::decoding::place_in_namespace;
 use super::pipeline::preconditions::wrong_meta;
 use super::{ApiServer, Handling, Outcome, admission};
 use rest::body::binding_of;
-
-/// Where a kubelet listens that does not say so. Mirrors `ports.KubeletPort`.
-const KUBELET_PORT: i32 = 10250;
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.

@@ -15,12 +15,12 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::dns::ClusterDns;
-use crate::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
+use crate::params::{IMAGES_REPORTED_MAX, KUBELET_VERSION};
 use network::disk::{KERNEL, OS_IMAGE};
 use network::host::{Ids, Shortage};
 use object::resources::is_extended;
 use object::time::Instant;
-use object::well_known::{ARCH, HOSTNAME, OS};
+use object::well_known::{ARCH, HOSTNAME, KUBELET_PORT, OS};
 
 /// What a node is made of: the machine and the kubelet's flags.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use engine::Message;
 use object::time::go_duration;
+use object::well_known::KUBELET_PORT;
 
 use crate::params::{
-    KUBELET_PORT, LEASE_DURATION_SECONDS, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, PRESSURE_TRANSITION_PERIOD,
-    SYNC_PERIOD,
+    LEASE_DURATION_SECONDS, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, PRESSURE_TRANSITION_PERIOD, SYNC_PERIOD,
 };
 use crate::shared::Shared;
 

@@ -79,7 +79,5 @@ pub const BURST: u32 = 100;
 pub const IMAGES_REPORTED_MAX: usize = 50;
 /// `MaxPodTerminationMessageLogLength`: bytes of last words for all containers of a pod.
 pub const TERMINATION_MESSAGES_MAX: usize = 12 * 1024;
-/// The port that a node's status gives for its kubelet.
-pub const KUBELET_PORT: i32 = 10250;
 /// What the kubelet calls itself in `nodeInfo`.
 pub const KUBELET_VERSION: &str = "v1.36.2";

@@ -67,3 +67,5 @@ pub const RBAC: &str = "rbac.authorization.k8s.io";
 pub const API_SERVER_IP: &str = "172.18.0.2";
 /// The address and the port of the API server, as it tells them.
 pub const API_SERVER_ADDRESS: &str = "172.18.0.2:6443";
+/// Where a kubelet listens on its machine. Mirrors `ports.KubeletPort`.
+pub const KUBELET_PORT: i32 = 10250;

@@ -204,7 +204,7 @@ impl Front {
             // It has left, or sends too slowly.
             Ok(Err(_)) | Err(_) => return Err(Cut),
         };
-        let path = target.clone();
+        let secret = sent.strip_suffix(&*target).map_or(0, str::len);
         let arrival = Arrival { user, method, target, headers, body: Vec::from(body).into() };
         let (ticket, (outlet, mut inlet)) = (self.tickets.fetch_add(1, Ordering::Relaxed), outlet());
         self.tell(Incoming::Request(ticket, Box::new(arrival), outlet));
@@ -213,11 +213,10 @@ impl Front {
             Some(Sent::Answer(mut answer)) => {
                 guard.is_over = true;
                 // A client that is sent elsewhere stays the same user.
-                let secret = sent.strip_suffix(&*path).unwrap_or_default();
                 for (_, place) in
                     answer.headers.iter_mut().filter(|(name, place)| *name == "Location" && place.starts_with('/'))
                 {
-                    place.insert_str(0, secret);
+                    place.insert_str(0, &sent[..secret]);
                 }
                 Ok(said(&answer))
             }

@@ -164,6 +164,7 @@ fn what_pods_and_nodes_use_is_shown() {
   - kubectl top pods
   - sleep 40
   - kubectl top pods --containers
+  - kubectl get --raw /apis/metrics.k8s.io/v1beta1
   - kubectl top nodes
   - kubectl top pod nobody
   - kubectl top pods -n kube-system
@@ -173,6 +174,7 @@ fn what_pods_and_nodes_use_is_shown() {
   - kubectl top pod nobody -l app=web
 ",
         &[
+            "\"groupVersion\":\"metrics.k8s.io/v1beta1\",\"kind\":\"APIResourceList\",\"resources\":[{\"kind\":\"NodeMetrics\",\"name\":\"nodes\"",
             "error: metrics not available yet",
             "POD                    NAME    CPU(cores)   MEMORY(bytes)   \n",
             "   nginx   250m         100Mi           \n",

@@ -214,6 +214,11 @@ impl App {
     pub fn refresh(&mut self) {
         for pane in Pane::ALL {
             let (width, height) = self.size_of(pane);
+            // It reads the whole run: only where it is seen.
+            if pane == Pane::Map && !self.sizes.contains_key(&pane) {
+                self.rows.insert(pane, Vec::new());
+                continue;
+            }
             let rows = match pane {
                 Pane::Stop => panes::stop(self.stop.as_ref(), width),
                 Pane::Pending => panes::pending(&self.stepper.session, width),

@@ -23,7 +23,7 @@ use crate::printers::pod;
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use object::Pod;
 use object::pod::status::{PodCondition, PodIP, PodStatus};
-use object::pod::{Spec, assigned_node, qos_class};
+use object::pod::{MIRROR, Spec, assigned_node, qos_class};
 use object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
 use object::time::Instant;
 use object::validation::field::{Path, Problems};
@@ -140,7 +140,6 @@ fn defaults(pod: &mut Pod) {
 
 /// A Pod that stands for one of a node's own names the node.
 fn mirror(problems: &mut Problems, pod: &Pod) {
-    const MIRROR: &str = "kubernetes.io/config.mirror";
     let annotations = pod.metadata.annotations.as_ref();
     if let Some(value) = annotations.and_then(|all| all.get(MIRROR)).filter(|_| assigned_node(pod).is_none()) {
         let path = Path::new("metadata");
