@@ -6,7 +6,7 @@
 //! machine has none of it the test says so and checks nothing.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -27,6 +27,8 @@ use object::time::Instant;
 
 /// The port that every Pod serves.
 const PORT: u16 = 8080;
+/// What a server prints once it has its port.
+const LISTENING: &str = "listening";
 /// How long a real connection may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -442,8 +444,10 @@ impl Real {
     /// This test binary again, as a server in a Pod.
     fn serve(&mut self, pod: &str) {
         let mut child = self.again(pod, "serve", pod);
-        let mut line = [0; 1];
-        child.stdout.as_mut().expect("it has one").read_exact(&mut line).expect("the server says that it listens");
+        // The test harness speaks first, before the server has its port.
+        let lines = BufReader::new(child.stdout.as_mut().expect("it has one")).lines();
+        let listens = lines.map_while(Result::ok).any(|line| line.ends_with(LISTENING));
+        assert!(listens, "the server of {pod} ended before it listened");
         self.servers.push(child);
     }
 
@@ -501,7 +505,7 @@ fn in_a_namespace() {
 
 fn serve(pod: &str) {
     let listener = TcpListener::bind(("0.0.0.0", PORT)).expect("the port is free");
-    println!("listening");
+    println!("{LISTENING}");
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { continue };
         let Ok(SocketAddr::V4(peer)) = stream.peer_addr() else { continue };
