@@ -20,6 +20,7 @@ use object::json::{self, Json};
 use object::patch::go_text;
 use object::read::{self, Problem};
 use object::status::{Cause, Details, Reason};
+use object::validation::field::Problems;
 use object::{Kind, Object, Status};
 use wire::FieldValidation;
 
@@ -48,7 +49,7 @@ pub fn decode(
     };
     let (object, problems) = match kind {
         Kind::Custom(_) => {
-            named.must_be(kind, &json)?;
+            named.must_be(kind, custom, &json)?;
             read_object(kind, custom, &json).map_err(|error| refused(error.to_string()))?
         }
         _ => named.read_as(kind, &json).map_err(refused)?,
@@ -302,7 +303,7 @@ impl Named {
     }
 
     /// A custom kind has no type, so the names alone say whether the body is of it.
-    fn must_be(&self, kind: Kind, json: &Json) -> Result<(), Status> {
+    fn must_be(&self, kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(), Status> {
         let info = kind.info();
         if self.api_version() != info.api_version {
             return Err(Status::bad_request(format!(
@@ -318,7 +319,13 @@ impl Named {
                 Some(Json::String(name)) => name.as_str(),
                 _ => "",
             };
-            return Err(Status::invalid_kind(&self.group, &self.kind, name, vec![cause]));
+            let mut problems = Problems(vec![cause]);
+            if let Some(version) = custom
+                && let Ok((Object::Custom(object), _)) = apiextensions::decode::object(version, json)
+            {
+                version.validate_other_kind(&mut problems, &object);
+            }
+            return Err(Status::invalid_kind(&self.group, &self.kind, name, problems.0));
         }
         Ok(())
     }

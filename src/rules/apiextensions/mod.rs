@@ -294,6 +294,13 @@ impl Version {
         problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
     }
 
+    /// What is wrong with an object that says to be of another kind, after `kind` itself: nothing has set its defaults, and of
+    /// the rest only items and rules are looked at. Mirrors `ValidateTypeMeta` and what `strategy.go` does after it.
+    pub fn validate_other_kind(&self, problems: &mut Problems, object: &CustomObject) {
+        self.validate_lists(problems, object, None);
+        problems.0.extend(rules::validate(&self.schema, object, None, &problems.0));
+    }
+
     /// Where items were the same before, they may be.
     fn validate_lists(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         let lists = |object: &CustomObject| value::validate_lists_in(&object.content, &self.schema, "");

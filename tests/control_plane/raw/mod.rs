@@ -27,7 +27,7 @@ use alike::Differences;
 use recorded::{Block, Case, Known};
 
 /// How many answers of each block must agree with the recorded ones at least.
-const AGREE: [(Block, usize); 3] = [(Block::Alone, 817), (Block::Controllers, 71), (Block::Users, 70)];
+const AGREE: [(Block, usize); 3] = [(Block::Alone, 818), (Block::Controllers, 71), (Block::Users, 70)];
 
 struct Blind;
 
