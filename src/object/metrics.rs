@@ -65,6 +65,11 @@ impl Metrics {
         self.containers.iter().map(|(_, usage)| *usage).sum()
     }
 
+    /// How long the measurement took, as Go prints it: `15s`.
+    pub fn window(&self) -> String {
+        format!("{}s", self.window.as_secs_f64())
+    }
+
     /// As the API prints it, for a Pod or a Node.
     pub fn to_json(&self, of: Kind) -> Value {
         let shown = |usage: Usage| {
@@ -73,7 +78,7 @@ impl Metrics {
         };
         let mut value = json!({
             "kind": format!("{of}Metrics"), "apiVersion": API_VERSION, "metadata": {"name": self.name},
-            "timestamp": self.timestamp.time(), "window": format!("{}s", self.window.as_secs_f64()),
+            "timestamp": self.timestamp.time(), "window": self.window(),
         });
         if of == Kind::Node {
             value["usage"] = shown(self.total());

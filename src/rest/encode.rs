@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::message::{Call, Encoding, Format, upgrade_required};
 use super::path::is_served_group;
-use kinds::printers::{META, View, partial, scale_table, table};
+use kinds::printers::{META, View, metrics_table, partial, scale_table, table};
 use object::go_types;
 use object::metrics::{self, Metrics};
 use object::status::Reason;
@@ -117,8 +117,11 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         }
         Ok(Response::PassedOn { .. }) if call.is_connection() => HttpAnswer::status(&upgrade_required(), call.encoding),
         Ok(response) => {
-            let plain = body(&call.request, answer.code, response);
-            match as_asked(call, plain, view) {
+            let made = match (response, call.format) {
+                (Response::Metrics(all), Format::Table(_)) => Ok(metrics_table(call.request.kind, all)),
+                _ => as_asked(call, body(&call.request, answer.code, response), view),
+            };
+            match made {
                 Ok(value) => HttpAnswer::value(answer.code, &value, json_of(call, &value), call.encoding),
                 Err(status) => HttpAnswer::status(&status, call.encoding),
             }

@@ -13,6 +13,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use object::metrics::Metrics;
 use object::{Discovery, Kind};
 /// The cells of a row, each of them any JSON value.
 macro_rules! cells {
@@ -100,6 +101,28 @@ pub fn scale_table(scale: &Value, metadata: Value, include: Include, now: Timest
         "rows": [{"cells": cells, "object": object}]})
 }
 
+/// A Table of what Pods or nodes use, as metrics-server makes it: whether objects come with the rows is not asked, and a list of
+/// nothing has no columns. Mirrors `addPodMetricsToTable`.
+pub fn metrics_table(of: Kind, all: &[Metrics]) -> Value {
+    let row = |metrics: &Metrics| {
+        let usage = metrics.total();
+        let amount = |resource| usage.of(resource).map(|amount| amount.to_string());
+        let cells = cells![metrics.name.clone(), amount("cpu"), amount("memory"), metrics.window()];
+        json!({"cells": cells, "object": metrics.to_json(of)})
+    };
+    let definition = |(name, format, about)| json!({"name": name, "type": "string", "format": format, "description": about, "priority": 0});
+    let columns = [
+        ("Name", "name", "Name of the resource"),
+        ("cpu", "quantity", ""),
+        ("memory", "quantity", ""),
+        ("Window", "duration", ""),
+    ];
+    let definitions: Vec<Value> =
+        if all.is_empty() { Vec::new() } else { columns.into_iter().map(definition).collect() };
+    let rows: Vec<Value> = all.iter().map(row).collect();
+    json!({"kind": "Table", "apiVersion": META, "metadata": {}, "columnDefinitions": definitions, "rows": rows})
+}
+
 /// A Table of objects of one kind, with this metadata.
 pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, View { now, known }: View) -> Value {
     let layout = layout::layout(kind, known);
@@ -114,4 +137,30 @@ pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, V
     let definitions: Vec<Value> = layout.columns.iter().map(definition).collect();
     let rows: Vec<Value> = objects.iter().map(row).collect();
     json!({"kind": "Table", "apiVersion": META, "metadata": metadata, "columnDefinitions": definitions, "rows": rows})
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use object::metrics::Usage;
+    use object::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_table_of_metrics_sums_up_containers() {
+        let usage = Usage { cpu_millis: 250, memory_bytes: 64 << 20 };
+        let metrics = Metrics {
+            namespace: "default".into(),
+            name: "web-1".into(),
+            timestamp: Instant(0),
+            window: Duration::from_secs(15),
+            containers: vec![("nginx".into(), usage), ("log".into(), usage)],
+        };
+        let table = metrics_table(Kind::Pod, &[metrics]);
+        assert_eq!(table["rows"][0]["cells"], json!(["web-1", "500m", "128Mi", "15s"]));
+        assert_eq!(table["rows"][0]["object"]["kind"], "PodMetrics");
+        assert_eq!(metrics_table(Kind::Pod, &[])["columnDefinitions"], json!([]));
+    }
 }
