@@ -96,6 +96,20 @@ pub fn goes_on(words: &[String]) -> bool {
     never_ends(words) || applets::goes_on(name) || (name == "ping" && !is_known(words))
 }
 
+/// Whether these words start a program that reads its input.
+pub fn reads(words: &[&str]) -> bool {
+    match words {
+        ["tar", words @ ..] => words.contains(&"-") && words.iter().any(|mode| unpacks(mode)),
+        ["read", ..] => true,
+        words => text::reads(words),
+    }
+}
+
+/// How `tar` is told to unpack an archive, `xf`, `-xf`, `-xmf`: files keep no times here, so `m` says nothing.
+pub fn unpacks(mode: &str) -> bool {
+    matches!(mode.trim_start_matches('-'), "xf" | "xmf")
+}
+
 /// Whether these words ask others on the network, and it is simulated how. What is fetched over TLS is taken to be there.
 pub fn asks(words: &[String]) -> bool {
     words.first().is_some_and(|name| clients::asks(shell::program(name), &words[1..]))

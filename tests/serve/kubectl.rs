@@ -72,12 +72,12 @@ impl Client {
         child.wait_with_output().expect("it ends")
     }
 
-    /// Starts a line that goes on.
+    /// Starts a line that goes on. Its input stays open.
     fn begins(&self, line: &str) -> Begun {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = Command::new(&self.program);
         command.args(words).env("KUBECONFIG", self.served.kubeconfig()).env("HOME", &self.served.folder);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().expect("kubectl can be started");
         let out = child.stdout.take().map(BufReader::new);
         Begun { child, out }
@@ -159,6 +159,8 @@ fn kubectl_reads_logs_and_runs_commands() {
     assert_eq!(failed.status.code(), Some(3), "{failed:?}");
     let read = client.reads("exec -i web -- cat", "ä line\n");
     assert_eq!(String::from_utf8_lossy(&read.stdout), "ä line\n", "{read:?}");
+    // What reads nothing does not wait for the end of its input.
+    assert_eq!(client.begins("exec -i web -- hostname").first_line(), "web\n");
     let missing = client.run("exec web -- no-such-program");
     assert!(!missing.status.success() && !missing.stderr.is_empty(), "{missing:?}");
     let counts = [

@@ -1,16 +1,16 @@
 //! Processes in containers for clients outside: `exec` and `attach`, versions 4 and 5 of the protocol. Mirrors
 //! `k8s.io/streaming`'s `remotecommand`.
 //!
-//! A command without input runs when the connection is there; one that reads waits until its input ends, which only version 5
-//! can say. A shell in a terminal gets line by line what is typed, and keys are echoed here, as the terminal's driver does it.
+//! A command runs when the connection is there; one that reads its input waits until that ends, which only version 5 can say. A shell in a terminal gets line by line what is typed, and keys are echoed here, as the terminal's driver does it.
 //! A client that is attached to a process which reads nothing follows what it prints.
 //!
-//! Left out: keys that move in a line; the size of the terminal.
+//! Left out: keys that move in a line; the size of the terminal; a terminal of a command that is no shell.
 
 use client::Client;
 use engine::{ActorId, Hub};
 use kubectl::nodes::{Ask, Ran, Shell, Told};
 use object::Key;
+use userland::shell;
 
 use super::stream::{CLOSE, Connected, End, STDERR, STDIN, STDOUT, Target, V5};
 use super::{Clients, ExchangeId, Sent, logs};
@@ -39,7 +39,7 @@ pub(super) struct Process {
 #[derive(Clone)]
 enum Reads {
     /// A command, all at once.
-    Command { pod: Key, container: String, command: Vec<String> },
+    Command { pod: Key, container: String, command: Vec<String>, tty: bool },
     /// A shell in a terminal, by its number, line by line.
     Shell(u64),
 }
@@ -111,8 +111,9 @@ impl Clients {
                 Ask::Shell { pod, container, command, tty }
             }
             Program::Command(command) => {
-                let reads = Reads::Command { pod, container, command };
-                if stdin && target.protocol == V5 {
+                let waits = shell::reads_commands(&command) || shell::Program::of(&command).reads();
+                let reads = Reads::Command { pod, container, command, tty };
+                if stdin && waits && target.protocol == V5 {
                     return self.connected(client, &target, End::Process(Process::new(reads)));
                 }
                 return self.run(client, number, kubelet, reads, String::new()).await;
@@ -136,8 +137,12 @@ impl Clients {
 
     /// Runs a command with all its input, and sends what it prints.
     async fn run(&self, client: &Client, number: ExchangeId, kubelet: ActorId, reads: Reads, input: String) {
-        let Reads::Command { pod, container, command } = reads else { return };
+        let Reads::Command { pod, container, command, tty } = reads else { return };
         match self.nodes.ask(client, kubelet, Ask::Exec { pod, container, command, input }).await {
+            Ok(Told::Ran(Ran { output, errors, code })) if tty => {
+                self.frame(number, STDOUT, in_terminal(&(output + &errors)).as_bytes());
+                self.finish(number, code);
+            }
             Ok(Told::Ran(Ran { output, errors, code })) => {
                 self.frame(number, STDOUT, output.as_bytes());
                 self.frame(number, STDERR, errors.as_bytes());
@@ -193,11 +198,15 @@ impl Clients {
 
     /// Shows what a shell has printed, and its prompt; or how it has ended.
     fn show(&self, number: ExchangeId, shell: &Shell) {
-        let printed = shell.printed.replace('\n', "\r\n");
-        self.frame(number, STDOUT, printed.as_bytes());
+        self.frame(number, STDOUT, in_terminal(&shell.printed).as_bytes());
         match shell.ended {
             Some(code) => self.finish(number, code),
             None => self.frame(number, STDOUT, shell.prompt.as_bytes()),
         }
     }
+}
+
+/// Lines as a terminal's driver passes them on.
+fn in_terminal(printed: &str) -> String {
+    printed.replace('\n', "\r\n")
 }

@@ -7,6 +7,7 @@ use super::exec::ExecContext;
 use super::state::State;
 use object::tar::{Entry, pack, unpack};
 use userland::Ran;
+use userland::programs::unpacks;
 
 /// The directories deep that one is packed.
 const DEEP: usize = 32;
@@ -74,11 +75,6 @@ impl Containerd {
         }
         Ran::default()
     }
-}
-
-/// `xf`, `-xf`, `-xmf`: files keep no times here, so `m` says nothing.
-fn unpacks(mode: &str) -> bool {
-    matches!(mode.trim_start_matches('-'), "xf" | "xmf")
 }
 
 /// Files have no owners and permissions of their own.

@@ -56,6 +56,28 @@ impl Program {
         self.simple().filter_map(|words| words.iter().map(Word::literal).collect())
     }
 
+    /// Whether one of its commands reads what the whole is given to read, and no pipe, file or document before it.
+    pub fn reads(&self) -> bool {
+        let mut given = Vec::new();
+        self.ops.iter().any(|op| {
+            match op {
+                Op::Enter { reads, .. } => given.push(*reads),
+                Op::Input => given.push(true),
+                Op::Redirect { .. } => given.push(false),
+                Op::Leave | Op::Restore => drop(given.pop()),
+                Op::Simple(simple) if !simple.is_test && !given.contains(&true) => {
+                    let words: Vec<String> =
+                        simple.words.iter().map(|word| word.literal().unwrap_or_else(|| "?".to_owned())).collect();
+                    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+                    words.iter_mut().take(1).for_each(|name| *name = program(name));
+                    return programs::reads(&words);
+                }
+                _ => {}
+            }
+            false
+        })
+    }
+
     fn simple(&self) -> impl Iterator<Item = &[Word]> {
         self.ops.iter().filter_map(|op| match op {
             Op::Simple(simple) if !simple.is_test => Some(simple.words.as_slice()),

@@ -442,3 +442,37 @@ fn no_script_breaks_it() {
     assert!(played(&("echo ".to_owned() + &"a".repeat(200_000))).ends_with("end 0"));
     assert_eq!(played("x=ab; for i in 1 2 3 4 5 6 7 8 9 10; do x=$x$x; done; echo ${x##*b*b*b*c}"), "0: unsupported");
 }
+
+#[test]
+fn what_reads_its_input_is_known_in_advance() {
+    for (line, reads) in [
+        ("cat", true),
+        ("/bin/cat", true),
+        ("cat - /f", true),
+        ("cat /f", false),
+        ("grep a", true),
+        ("head -n 1 /f", false),
+        ("tr a b", true),
+        ("tar xmf - -C /tmp", true),
+        ("tar cf - /f", false),
+        ("hostname", false),
+        ("psql", false),
+    ] {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        assert_eq!(Program::of(&words).reads(), reads, "{line}");
+    }
+    for (script, reads) in [
+        ("echo a; exit 3", false),
+        ("cat /f | grep a", false),
+        ("grep a | wc -l", true),
+        ("cat < /f", false),
+        ("cat > /f", true),
+        ("echo a > /f; cat $HOME", false),
+        ("while read line; do echo $line; done", true),
+        ("while read line; do echo $line; done < /f", false),
+        ("cat /f | while read line; do cat; done; cat", true),
+        ("echo $(cat)", true),
+    ] {
+        assert_eq!(Program::of(&["sh", "-c", script].map(str::to_owned)).reads(), reads, "{script}");
+    }
+}

@@ -4,7 +4,7 @@
 
 use regex::Regex;
 
-use super::lines::of_texts;
+use super::lines::{Input, of_texts};
 use crate::ran::Ran;
 
 /// Which lines are printed.
@@ -33,7 +33,7 @@ enum Value {
 const COMPARISONS: &[&str] = &["==", "!=", ">=", "<=", ">", "<", "~"];
 
 /// Mirrors POSIX `awk`. None: it is more than is known here.
-pub(super) fn awk(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+pub(super) fn awk(rest: &[&str], input: &mut Input<'_>, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (between, rest) = match rest {
         ["-F", between, rest @ ..] => (Some(*between), rest),
         [flag, rest @ ..] if flag.starts_with("-F") => (Some(&flag[2..]), rest),
@@ -167,12 +167,16 @@ mod tests {
             (vec!["-F", "/", "NR >= 3 {print $2}"], "1 Pending\n"),
             (vec!["-F/", "{print $9}"], "\n\n\n"),
         ] {
-            assert_eq!(awk(&words, text, &|_| None).map(|ran| ran.output).as_deref(), Some(want), "{words:?}");
+            assert_eq!(
+                awk(&words, &mut Input::of(text), &|_| None).map(|ran| ran.output).as_deref(),
+                Some(want),
+                "{words:?}"
+            );
         }
         for beyond in
             ["BEGIN{x=1}", "{s+=$1} END {print s}", "{printf \"%s\", $1}", "{print $1", "x", "{print length($1)}"]
         {
-            assert!(awk(&[beyond], text, &|_| None).is_none(), "{beyond}");
+            assert!(awk(&[beyond], &mut Input::of(text), &|_| None).is_none(), "{beyond}");
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::lines::{extended, joined, of_texts};
+use super::lines::{Input, extended, joined, of_texts};
 use crate::ran::Ran;
 
 /// What is asked for.
@@ -23,7 +23,12 @@ struct Options<'a> {
 }
 
 /// Mirrors GNU's and busybox's `grep`: 0 if a line fits, 1 if none does, 2 if a file is not there.
-pub(super) fn grep(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+pub(super) fn grep(
+    name: &str,
+    rest: &[&str],
+    input: &mut Input<'_>,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Option<Ran> {
     let options = Options::of(rest)?;
     let (regex, inverted) = (options.regex(name)?, options.letters.contains('v'));
     let mut found = 0;
@@ -132,8 +137,8 @@ mod tests {
             ("-m 2 o", "one\ntwo\n"),
         ] {
             let words: Vec<&str> = line.split(' ').collect();
-            assert_eq!(grep("grep", &words, text, &|_| None).unwrap().output, want, "{line}");
+            assert_eq!(grep("grep", &words, &mut Input::of(text), &|_| None).unwrap().output, want, "{line}");
         }
-        assert!(grep("grep", &["-A", "x", "o"], text, &|_| None).is_none());
+        assert!(grep("grep", &["-A", "x", "o"], &mut Input::of(text), &|_| None).is_none());
     }
 }

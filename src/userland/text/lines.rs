@@ -2,18 +2,35 @@
 
 use crate::ran::Ran;
 
+/// What a program is given to read, and whether it has read it.
+pub(super) struct Input<'a> {
+    text: &'a str,
+    pub(super) is_read: bool,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn of(text: &'a str) -> Input<'a> {
+        Input { text, is_read: false }
+    }
+
+    pub(super) fn read(&mut self) -> &'a str {
+        self.is_read = true;
+        self.text
+    }
+}
+
 /// What becomes of the texts of files together, or of the input.
 pub(super) fn of_texts(
     name: &str,
     paths: &[&str],
-    input: &str,
+    input: &mut Input<'_>,
     read: &dyn Fn(&str) -> Option<String>,
     change: impl FnOnce(&str) -> String,
 ) -> Ran {
     let mut ran = Ran::default();
     let mut all = String::new();
     for path in paths {
-        match if *path == "-" { Some(input.to_owned()) } else { read(path) } {
+        match if *path == "-" { Some(input.read().to_owned()) } else { read(path) } {
             Some(text) => all += &text,
             None => {
                 ran.errors += &format!("{name}: can't open '{path}': No such file or directory\n");
@@ -21,7 +38,7 @@ pub(super) fn of_texts(
             }
         }
     }
-    ran.output = if paths.is_empty() { change(input) } else { change(&all) };
+    ran.output = if paths.is_empty() { change(input.read()) } else { change(&all) };
     ran
 }
 

@@ -12,7 +12,7 @@ mod jq;
 mod lines;
 mod sed;
 
-use lines::{joined, of_texts};
+use lines::{Input, joined, of_texts};
 
 /// The programs there are.
 pub const NAMES: &[&str] = &[
@@ -22,6 +22,17 @@ pub const NAMES: &[&str] = &[
 
 /// Runs one; `read` gives a file's text. None: it is not one of them.
 pub fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+    ran(words, &mut Input::of(input), read)
+}
+
+/// Whether these words start one that reads its input, and not only files.
+pub fn reads(words: &[&str]) -> bool {
+    let mut input = Input::of("");
+    ran(words, &mut input, &|_| Some(String::new()));
+    input.is_read
+}
+
+fn ran(words: &[&str], input: &mut Input<'_>, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (name, rest) = words.split_first()?;
     let (flags, operands): (Vec<&str>, Vec<&str>) =
         rest.iter().partition(|word| word.len() > 1 && word.starts_with('-'));
@@ -49,7 +60,7 @@ pub fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -
         "sed" => sed::sed(rest, input, read),
         "seq" => seq(rest),
         "sort" => only("nru").map(|()| of_texts("sort", &operands, input, read, |text| sorted(text, &letters))),
-        "tr" => tr(rest, input),
+        "tr" => tr(rest, input.read()),
         "uniq" => only("cd").map(|()| of_texts("uniq", &operands, input, read, |text| once(text, &letters))),
         "wc" => only("clw").map(|()| {
             let path = operands.first().map_or(String::new(), |path| format!(" {path}"));
@@ -94,7 +105,7 @@ fn once(text: &str, letters: &str) -> String {
 }
 
 /// `base64`, `base64 -w0` and `base64 -d`.
-fn base64(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+fn base64(rest: &[&str], input: &mut Input<'_>, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (mut width, mut decodes, mut paths) = (76, false, Vec::new());
     let mut words = rest.iter().copied();
     while let Some(word) = words.next() {
@@ -138,7 +149,7 @@ fn counted(text: &str, letters: &str) -> String {
 }
 
 /// `head -n 3`, `tail -3`, `tail -n +2`, `head -c 20`.
-fn ends(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+fn ends(name: &str, rest: &[&str], input: &mut Input<'_>, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let bytes = match rest {
         ["-c", count, paths @ ..] => Some((*count, paths)),
         [flag, paths @ ..] if flag.starts_with("-c") => Some((&flag[2..], paths)),
@@ -172,7 +183,7 @@ fn ends(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<St
 }
 
 /// `cut -d : -f 2` and `cut -c 1-20`.
-fn cut(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+fn cut(rest: &[&str], input: &mut Input<'_>, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (mut between, mut fields, mut paths) = ("\t", None, Vec::new());
     let mut columns = None;
     let mut words = rest.iter().copied();

@@ -4,7 +4,7 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use super::lines::{extended, joined, of_texts};
+use super::lines::{Input, extended, joined, of_texts};
 use crate::ran::Ran;
 
 /// To which lines the command is applied.
@@ -25,7 +25,7 @@ enum Action {
 }
 
 /// Mirrors GNU's `sed`. None: it is more than is known here.
-pub(super) fn sed(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+pub(super) fn sed(rest: &[&str], input: &mut Input<'_>, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (mut quiet, mut is_extended, mut words) = (false, false, Vec::new());
     for word in rest {
         match *word {
@@ -179,10 +179,14 @@ mod tests {
             (vec!["/a/d"], "\"v\": \"42\",\n"),
             (vec!["$d"], "\"v\": \"42\",\na/b a/c\n"),
         ] {
-            assert_eq!(sed(&words, text, &|_| None).map(|ran| ran.output).as_deref(), Some(want), "{words:?}");
+            assert_eq!(
+                sed(&words, &mut Input::of(text), &|_| None).map(|ran| ran.output).as_deref(),
+                Some(want),
+                "{words:?}"
+            );
         }
         for beyond in ["s/a/b/w", "y/a/b/", "s/a", "", "1!d", "s/(/b/;p"] {
-            assert!(sed(&["-E", beyond], text, &|_| None).is_none(), "{beyond}");
+            assert!(sed(&["-E", beyond], &mut Input::of(text), &|_| None).is_none(), "{beyond}");
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use serde_json::{Deserializer, Value};
 
-use super::lines::of_texts;
+use super::lines::{Input, of_texts};
 use crate::ran::Ran;
 
 mod filter;
@@ -16,7 +16,7 @@ mod parse;
 mod run;
 
 /// Mirrors `jq`: 2 for wrong words, 3 for a filter that cannot be read, 5 for one that fails.
-pub(super) fn jq(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+pub(super) fn jq(rest: &[&str], input: &mut Input<'_>, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (mut letters, mut words) = (String::new(), Vec::new());
     for word in rest {
         match *word {
@@ -95,7 +95,7 @@ mod tests {
         {"metadata": {"name": "b"}, "status": {"phase": "Pending", "n": 1}}]}"#;
 
     fn said(flags: &[&str], filter: &str) -> (String, i32) {
-        let ran = jq(&[flags, &[filter]].concat(), PODS, &|_| None).expect("jq knows its flags");
+        let ran = jq(&[flags, &[filter]].concat(), &mut Input::of(PODS), &|_| None).expect("jq knows its flags");
         (ran.output + &ran.errors, ran.code)
     }
 
@@ -146,7 +146,7 @@ mod tests {
             let (said, found) = said(&[], filter);
             assert!(said.contains(why) && found == code, "{filter}: {said} {found}");
         }
-        assert!(jq(&["."], "{", &|_| None).is_some_and(|ran| ran.code == 2));
+        assert!(jq(&["."], &mut Input::of("{"), &|_| None).is_some_and(|ran| ran.code == 2));
         let deep = format!("{}.{}", "[".repeat(5000), "]".repeat(5000));
         assert_eq!(said(&[], &deep).1, 3, "a filter may be only so deep");
     }
