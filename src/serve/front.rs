@@ -233,7 +233,9 @@ impl Front {
                     ("Sec-WebSocket-Accept", accept),
                     ("Sec-WebSocket-Protocol", protocol.to_owned()),
                 ];
-                Ok(with_headers(StatusCode::SWITCHING_PROTOCOLS, &headers, Reply::Whole(None)))
+                // A client that named no protocol is told none.
+                let headers = if protocol.is_empty() { &headers[..3] } else { &headers };
+                Ok(with_headers(StatusCode::SWITCHING_PROTOCOLS, headers, Reply::Whole(None)))
             }
             _ => {
                 guard.is_over = true;

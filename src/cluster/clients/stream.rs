@@ -31,6 +31,8 @@ pub const CLOSE: u8 = 255;
 const PROTOCOLS: [&str; 2] = [V5, V4];
 pub(super) const V5: &str = "v5.channel.k8s.io";
 const V4: &str = "v4.channel.k8s.io";
+/// What a client speaks that names no protocol. Ports are forwarded by it as by version 4.
+const UNNAMED: &str = "";
 /// SPDY in a WebSocket, as kubectl forwards ports. A front end that speaks it hands over each connection with [`forward::OPEN`].
 pub const SPDY: &str = "SPDY/3.1+portforward.k8s.io";
 
@@ -85,9 +87,9 @@ pub(super) async fn connect(
         return refuse(Reason::BadRequest, "there is nothing to connect to".to_owned());
     };
     let forwards = matches!(call.request.body, Body::None);
-    let spoken: &[_] = if forwards { &[V4, SPDY] } else { &PROTOCOLS };
+    let spoken: &[_] = if forwards { &[V4, SPDY, UNNAMED] } else { &PROTOCOLS };
     let Some(protocol) = protocol(arrival, spoken) else {
-        let spoken = spoken.join(" and ");
+        let spoken = spoken[..2].join(" and ");
         return refuse(Reason::BadRequest, format!("unable to upgrade: only {spoken} are spoken here"));
     };
     let kubelet = match clients.nodes.kubelet(node) {
