@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::message::{HttpRequest, with_empty_details};
 use super::options::{self, Query, cause, invalid_options};
-use super::path::{Shape, split_proxy};
+use super::path::{Shape, cleaned, split_proxy};
 use super::protobuf;
 use crate::decode;
 use object::doubled::{OnceEach, TWICE};
@@ -48,7 +48,7 @@ pub fn parse(
         Some(Subresource::Proxy) => {
             let (path, query) = http.target.split_at(http.target.find('?').unwrap_or(http.target.len()));
             let (_, behind) = split_proxy(path).unwrap_or_default();
-            return Ok(Body::Proxy { target: format!("{behind}{query}") });
+            return Ok(Body::Proxy { target: format!("{}{query}", cleaned(behind)) });
         }
         _ => {}
     }

@@ -129,6 +129,20 @@ pub fn split_proxy(path: &str) -> Option<(&str, &str)> {
     Some((&path[..path.len() - behind.len()], behind))
 }
 
+/// What follows a proxy, as the server behind it is asked for it. Mirrors `JoinPreservingTrailingSlash`.
+pub(super) fn cleaned(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let parts: String = parts.iter().map(|part| format!("/{part}")).collect();
+    if path.ends_with('/') || (parts.is_empty() && !path.is_empty()) { parts + "/" } else { parts }
+}
+
 /// The verb of a method whose request goes on to another server.
 fn proxied(method: &str) -> Option<Verb> {
     match method {
@@ -255,6 +269,9 @@ mod tests {
             ("/api/v1/namespaces/proxy/pods/proxy", None),
         ] {
             assert_eq!(split_proxy(path), expected, "{path}");
+        }
+        for (path, asked) in [("", ""), ("//", "/"), ("/a//b", "/a/b"), ("/a/./../b/", "/b/"), ("/..", "/")] {
+            assert_eq!(cleaned(path), asked, "{path}");
         }
         let shape = Shape::parse("/api/v1/namespaces/a/pods/http:web:80/proxy/x/", &Discovery::default());
         let shape = shape.expect("it is served");
