@@ -6,6 +6,7 @@ mod helm;
 mod http;
 mod kube;
 mod kubectl;
+mod libraries;
 mod operator;
 mod program;
 mod recorded;

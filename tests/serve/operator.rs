@@ -20,14 +20,20 @@ pub fn python() -> Command {
     python
 }
 
-/// Whether that has kopf. If not, the test says that it is skipped.
-pub fn has_kopf() -> bool {
-    let found = python().args(["-c", "import kopf, kubernetes"]).stderr(Stdio::null()).status();
+/// Whether that has these libraries. If not, the test says that it is skipped.
+pub fn has(libraries: &[&str]) -> bool {
+    let import = format!("import {}", libraries.join(", "));
+    let found = python().args(["-c", &import]).stderr(Stdio::null()).status();
     let found = found.is_ok_and(|status| status.success());
     if !found {
-        skipped("Python with kopf and kubernetes");
+        skipped(&format!("Python with {}", libraries.join(" and ")));
     }
     found
+}
+
+/// Whether it has what operators here are made with.
+pub fn has_kopf() -> bool {
+    has(&["kopf", "kubernetes"])
 }
 
 /// A program that ends with the value.
