@@ -7,6 +7,7 @@ mod http;
 mod kube;
 mod kubectl;
 mod libraries;
+mod mcp;
 mod operator;
 mod program;
 mod recorded;
