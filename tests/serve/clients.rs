@@ -1,6 +1,6 @@
 //! What a client gets, and who it is.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::http::{ask, chunk, raw, watch};
 use crate::program::Served;
@@ -29,6 +29,26 @@ fn a_watch_ends_when_its_time_is_over() {
     let served = Served::start(&["--speed", "20"]);
     let mut watching = watch(&served, &format!("{PODS}?watch=1&timeoutSeconds=10"));
     assert_eq!(chunk(&mut watching), None);
+}
+
+/// Each minute, and shortly before the end, to a client that has asked for it.
+#[test]
+fn a_watch_says_how_far_it_has_come() {
+    let served = Served::start(&["--speed", "50"]);
+    let path = format!("{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3Dkube-root-ca.crt&timeoutSeconds=130");
+    let open = [watch(&served, &path), watch(&served, &format!("{path}&allowWatchBookmarks=true"))];
+    let [silent, told] = open.map(|mut watch| std::iter::from_fn(move || chunk(&mut watch)).collect::<Vec<_>>());
+    assert!(silent.iter().all(|line| !line.contains("BOOKMARK")), "{silent:?}");
+    let mut revisions = Vec::new();
+    for line in &told[silent.len()..] {
+        let event: Value = serde_json::from_str(line).expect("a line is JSON");
+        let revision = &event["object"]["metadata"]["resourceVersion"];
+        revisions.push(revision.as_str().and_then(|text| text.parse::<u64>().ok()).expect("a bookmark has one"));
+        let object =
+            json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": revision.clone()}});
+        assert_eq!(event, json!({"type": "BOOKMARK", "object": object}));
+    }
+    assert!(revisions.len() == 3 && revisions.is_sorted_by(|one, next| one < next), "{revisions:?}");
 }
 
 /// No event comes for some seconds, and the user looks in the meantime: time passes all the same.
