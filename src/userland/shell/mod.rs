@@ -37,4 +37,5 @@ mod words;
 mod tests;
 
 pub use invoked::{BUILTINS, is_shell, of_shell, program, reads_commands};
+pub use parse::is_open;
 pub use script::Program;

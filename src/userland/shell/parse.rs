@@ -9,24 +9,23 @@ pub fn parse(script: &str) -> Vec<Op> {
     parse_at(script, 0).unwrap_or_else(|(ops, Unsupported)| [ops, vec![Op::Unsupported]].concat())
 }
 
+/// Whether a script ends in the middle of a statement, which what comes next may bring to its end.
+pub fn is_open(script: &str) -> bool {
+    if script.len() > SCRIPT_MAX {
+        return false;
+    }
+    // Its last line is whole.
+    let end = if script.ends_with('\n') { "" } else { "\n" };
+    let (is_cut, mut parser) = Parser::new(&format!("{script}{end}"), 0);
+    is_cut || (parser.script().is_err() && parser.is_cut)
+}
+
 /// The same of one inside others; what was understood, if not all of it is.
 fn parse_at(script: &str, depth: usize) -> Result<Vec<Op>, (Vec<Op>, Unsupported)> {
-    let mut ops = Vec::new();
     if depth > DEPTH_MAX || script.len() > SCRIPT_MAX {
-        return Err((ops, Unsupported));
+        return Err((Vec::new(), Unsupported));
     }
-    let Script { tokens, documents } = pieces(script);
-    let mut parser = Parser { tokens, documents, at: 0, depth };
-    loop {
-        parser.skip_ends();
-        if parser.at == parser.tokens.len() {
-            return Ok(ops);
-        }
-        match parser.statement() {
-            Ok(more) => ops.extend(more),
-            Err(Unsupported) => return Err((ops, Unsupported)),
-        }
-    }
+    Parser::new(script, depth).1.script()
 }
 
 /// Tokens, and how far they are read.
@@ -35,9 +34,38 @@ pub(super) struct Parser {
     documents: Vec<Word>,
     pub(super) at: usize,
     depth: usize,
+    /// There was no more where there had to be.
+    is_cut: bool,
 }
 
 impl Parser {
+    /// Of a script inside so many others. And whether it ends within a piece.
+    fn new(script: &str, depth: usize) -> (bool, Parser) {
+        let Script { tokens, documents, is_cut } = pieces(script);
+        (is_cut, Parser { tokens, documents, at: 0, depth, is_cut: false })
+    }
+
+    /// All of it, as far as it is understood.
+    fn script(&mut self) -> Result<Vec<Op>, (Vec<Op>, Unsupported)> {
+        let mut ops = Vec::new();
+        loop {
+            self.skip_ends();
+            if self.at == self.tokens.len() {
+                return Ok(ops);
+            }
+            match self.statement() {
+                Ok(more) => ops.extend(more),
+                Err(Unsupported) => return Err((ops, Unsupported)),
+            }
+        }
+    }
+
+    /// What is not here where it has to be.
+    fn lacking(&mut self) -> Unsupported {
+        self.is_cut |= self.peek().is_none();
+        Unsupported
+    }
+
     pub(super) fn peek(&self) -> Option<&Token> {
         self.token(0)
     }
@@ -74,7 +102,7 @@ impl Parser {
     }
 
     pub(super) fn expect(&mut self, keyword: &str) -> Result<(), Unsupported> {
-        if self.take_keyword(keyword) { Ok(()) } else { Err(Unsupported) }
+        if self.take_keyword(keyword) { Ok(()) } else { Err(self.lacking()) }
     }
 
     pub(super) fn word(&mut self) -> Result<Word, Unsupported> {
@@ -84,7 +112,7 @@ impl Parser {
                 self.at += 1;
                 Ok(word)
             }
-            _ => Err(Unsupported),
+            _ => Err(self.lacking()),
         }
     }
 
@@ -242,8 +270,11 @@ impl Parser {
         let is_other = self.sign() == Some("(");
         let assigns = !simple.assignments.is_empty() || !simple.arrays.is_empty();
         let is_empty = simple.words.is_empty() && !assigns && simple.redirects.is_empty();
+        if is_empty {
+            return Err(self.lacking());
+        }
         let keyword = simple.words.first().and_then(Word::plain).is_some_and(|word| KEYWORDS.contains(&word));
-        if is_other || is_empty || keyword {
+        if is_other || keyword {
             return Err(Unsupported);
         }
         let ops = self.finished(simple)?;

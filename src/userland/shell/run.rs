@@ -217,13 +217,10 @@ impl Shell {
         Shell { program, scope, ..Shell::default() }
     }
 
-    /// The same with something to read. One command says apart what it says to standard error; of a script what it prints
-    /// stays in its order.
+    /// The same with something to read. It says apart what it says to standard error.
     pub fn reading(mut self, input: &str) -> Shell {
         self.scope.input = input.into();
-        if !self.is_shell() {
-            self.scope.errors = Sink::Errors;
-        }
+        self.scope.errors = Sink::Errors;
         self
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::run::{Command, Shell, Sink, Turn, Write};
 use super::test::{There, holds};
-use super::{Program, of_shell};
+use super::{Program, is_open, of_shell};
 use crate::programs::is_known;
 use object::random::Random;
 use object::time::Instant;
@@ -151,6 +151,63 @@ fn scripts_end_as_a_shell_would() {
     assert_eq!(World::default().play(&["sleep", "3"]), "3: end 0");
     assert_eq!(World::default().play(&["echo", "$HOME"]), "0: $HOME | 0: end 0");
     assert_eq!(World::default().play(&["sh", "-c", "echo $0 $1 $#", "a", "b"]), "0: a b 1 | 0: end 0");
+}
+
+#[test]
+fn a_statement_may_go_on_in_the_next_line() {
+    for open in [
+        "echo 'a",
+        "echo \"a\nb",
+        "echo `date",
+        "echo $(date",
+        "echo ${x:-",
+        "echo a \\",
+        "ab\\",
+        "a &&",
+        "a |",
+        "(a; b",
+        "{ a",
+        "if a",
+        "if a; then",
+        "if a; then b; else",
+        "while a; do\nb",
+        "for x in a b",
+        "for x in a b; do echo $x",
+        "case x in",
+        "case x in a) b;;",
+        "f()",
+        "f() {",
+        "x=(1 2",
+        "cat <<EOF",
+        "cat <<EOF\nEO",
+        "cat <<A; cat <<B\nA",
+    ] {
+        assert!(is_open(open) && is_open(&format!("{open}\n")), "{open}");
+    }
+    for whole in [
+        "",
+        "# it's",
+        "echo a",
+        "echo 'a\\'",
+        "echo \\\\",
+        "a && b",
+        "(a)",
+        "{ a; }",
+        "if a; then b; fi",
+        "case x in a) b;; esac",
+        "f() { a; }",
+        "cat <<EOF\nEOF",
+        "cat <<<x",
+        // Nothing that follows brings these to an end.
+        "fi",
+        "a; )",
+        "x+=(1 2); echo $x",
+        "echo >(a)",
+        "select x in a",
+        "cat <<EOF\n${x/y/z}\nEOF",
+    ] {
+        assert!(!is_open(whole) && !is_open(&format!("{whole}\n")), "{whole}");
+    }
 }
 
 #[test]

@@ -115,6 +115,8 @@ pub struct Script {
     pub tokens: Vec<Token>,
     /// What commands read that stands in the script.
     pub documents: Vec<Word>,
+    /// It ends within something that was begun: between quotes, in a document.
+    pub is_cut: bool,
 }
 
 /// The pieces of a script.
@@ -131,7 +133,7 @@ pub fn pieces(script: &str) -> Script {
             }
         }
     }
-    Script { tokens, documents: lexer.documents }
+    Script { tokens, documents: lexer.documents, is_cut: lexer.is_cut }
 }
 
 /// A document that was asked for: it begins below the line.
@@ -155,12 +157,26 @@ struct Lexer<'a> {
     is_pattern: bool,
     documents: Vec<Word>,
     awaited: Vec<Awaited>,
+    /// There was no more where there had to be.
+    is_cut: bool,
 }
 
 impl<'a> Lexer<'a> {
     fn new(script: &'a str, depth: usize) -> Lexer<'a> {
-        let (is_test, is_pattern, documents, awaited) = Default::default();
-        Lexer { chars: script.chars().peekable(), depth, is_test, is_pattern, documents, awaited }
+        let (is_test, is_pattern, documents, awaited, is_cut) = Default::default();
+        Lexer { chars: script.chars().peekable(), depth, is_test, is_pattern, documents, awaited, is_cut }
+    }
+
+    /// The next sign of something that has not come to its end.
+    fn inner(&mut self) -> Result<char, Unsupported> {
+        let next = self.chars.next();
+        self.is_cut |= next.is_none();
+        next.ok_or(Unsupported)
+    }
+
+    /// A line goes on in the next one, if there is one.
+    fn goes_on(&mut self) {
+        self.is_cut |= self.chars.peek().is_none();
     }
 
     fn token(&mut self) -> Result<Option<Token>, Unsupported> {
@@ -193,6 +209,7 @@ impl<'a> Lexer<'a> {
             while self.chars.next_if(|c| c.is_whitespace() && *c != '\n').is_some() {}
             if self.rest_begins("\\\n") {
                 self.chars.nth(1);
+                self.goes_on();
             } else if self.chars.peek() == Some(&'#') {
                 while self.chars.next_if(|c| *c != '\n').is_some() {}
             } else {
@@ -253,7 +270,11 @@ impl<'a> Lexer<'a> {
     fn read_awaited(&mut self) -> Result<(), Unsupported> {
         for Awaited { document, end, is_quoted, is_indented } in std::mem::take(&mut self.awaited) {
             let mut text = String::new();
-            while self.chars.peek().is_some() {
+            loop {
+                if self.chars.peek().is_none() {
+                    self.is_cut = true;
+                    break;
+                }
                 let line: String = self.chars.by_ref().take_while(|c| *c != '\n').collect();
                 let line = if is_indented { line.trim_start_matches('\t') } else { &line };
                 if line == end {
@@ -315,7 +336,7 @@ impl<'a> Lexer<'a> {
             self.chars.next();
             match c {
                 '\\' => match self.chars.next() {
-                    Some('\n') => {}
+                    Some('\n') => self.goes_on(),
                     c => word.push(c.unwrap_or('\\'), true),
                 },
                 '\'' => self.single_quoted(&mut word)?,
@@ -331,7 +352,7 @@ impl<'a> Lexer<'a> {
     fn single_quoted(&mut self, word: &mut Word) -> Result<(), Unsupported> {
         let mut text = String::new();
         loop {
-            match self.chars.next().ok_or(Unsupported)? {
+            match self.inner()? {
                 '\'' => break,
                 c => text.push(c),
             }
@@ -344,7 +365,7 @@ impl<'a> Lexer<'a> {
         // Between the quotes there is something, even if it is nothing.
         word.0.push(Part::Text { text: String::new(), quoted: true });
         loop {
-            match self.chars.next().ok_or(Unsupported)? {
+            match self.inner()? {
                 '"' => return Ok(()),
                 c => self.quoted(c, word)?,
             }
@@ -369,7 +390,7 @@ impl<'a> Lexer<'a> {
     fn backticks(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unsupported> {
         let mut script = String::new();
         loop {
-            match self.chars.next().ok_or(Unsupported)? {
+            match self.inner()? {
                 '`' => break,
                 '\\' => script.push(self.chars.next_if(|c| matches!(c, '$' | '`' | '\\')).unwrap_or('\\')),
                 c => script.push(c),
@@ -419,11 +440,11 @@ impl<'a> Lexer<'a> {
         let open = if close == ')' { '(' } else { '{' };
         let (mut text, mut depth, mut quote) = (String::new(), 0_usize, None);
         loop {
-            let c = self.chars.next().ok_or(Unsupported)?;
+            let c = self.inner()?;
             match quote {
                 _ if c == '\\' && quote != Some('\'') => {
                     text.push(c);
-                    text.push(self.chars.next().ok_or(Unsupported)?);
+                    text.push(self.inner()?);
                     continue;
                 }
                 Some(open) if c == open => quote = None,
