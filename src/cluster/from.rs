@@ -83,7 +83,7 @@ async fn execute(cx: &Kubectl, fabric: &Fabric, node: &str, pod: &str, words: &[
     let reply = cx.client.hub().rpc(kernel, Rc::new(execute)).await.map_err(|error| Failure::text(error.message))?;
     let any: &dyn Any = &*reply;
     let Some(Executed { output, errors, code, .. }) = any.downcast_ref::<Executed>() else { return Ok(()) };
-    finish(cx, output, errors, i32::from(*code))
+    finish(cx, &[(false, output.clone()), (true, errors.clone())], i32::from(*code))
 }
 
 /// The words with the address of a Pod or Service in the place of its name.

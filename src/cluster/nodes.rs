@@ -112,7 +112,7 @@ fn message(ask: Ask) -> Rc<dyn Message> {
 /// What the kubelet says, which is what its runtime says.
 fn told(response: &CriResponse) -> Told {
     match response.clone() {
-        CriResponse::Exec { output, errors, exit_code } => Told::Ran(Ran { output, errors, code: exit_code }),
+        CriResponse::Ran { printed, exit_code } => Told::Ran(Ran { printed, code: exit_code }),
         CriResponse::Stream(stream) => Told::Shell(Shell {
             stream: stream.id,
             printed: stream.printed,

@@ -201,6 +201,17 @@ impl Kubectl {
         self.stderr.borrow_mut().push_str(&line);
     }
 
+    /// Prints what a process has printed, in order; true: to standard error.
+    pub fn pass_on(&self, printed: &[(bool, String)]) {
+        for (is_error, text) in printed {
+            match is_error {
+                false => self.print(text),
+                true if text.is_empty() => {}
+                true => self.complain(text.trim_end_matches('\n')),
+            }
+        }
+    }
+
     /// Prints the warnings that came with an answer. Mirrors `rest.NewWarningWriter` with `Deduplicate`.
     pub fn warn(&self, warnings: &[String]) {
         for warning in warnings {

@@ -164,12 +164,17 @@ pub enum Told {
 /// What a command in a container came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
-    /// What it has printed to standard output.
-    pub output: String,
-    /// The same to standard error.
-    pub errors: String,
+    /// What it has printed, in order; true: to standard error.
+    pub printed: Vec<(bool, String)>,
     /// How it has ended.
     pub code: i32,
+}
+
+impl Ran {
+    /// All that it has printed to standard output.
+    pub fn output(&self) -> String {
+        self.printed.iter().filter(|(is_error, _)| !is_error).map(|(_, text)| text.as_str()).collect()
+    }
 }
 
 /// A shell that is typed into, as it is after what was typed last.
@@ -177,8 +182,8 @@ pub struct Ran {
 pub struct Shell {
     /// Its number.
     pub stream: u64,
-    /// What was printed there, standard output and standard error as they came.
-    pub printed: String,
+    /// What was printed there, in order; true: to standard error, which a terminal does not tell apart.
+    pub printed: Vec<(bool, String)>,
     /// What it says when it waits for a line; empty without a terminal.
     pub prompt: String,
     /// It has ended with this code.

@@ -31,7 +31,7 @@ pub async fn type_line(text: String, cx: &Kubectl) -> Option<u8> {
         let killed = cx.terminal.borrow().as_ref().and_then(|terminal| terminal.killed);
         return Some(end(killed.map_or(Ending::Lost, Ending::Code), cx).await);
     };
-    cx.print(&printed);
+    cx.pass_on(&printed);
     match ended {
         Some(code) => Some(end(Ending::Code(code), cx).await),
         None => {

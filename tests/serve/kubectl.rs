@@ -157,6 +157,11 @@ fn kubectl_reads_logs_and_runs_commands() {
     assert_eq!(client.prints("exec web -- hostname").trim(), "web");
     let failed = client.reads("exec -i web -- sh", "exit 3\n");
     assert_eq!(failed.status.code(), Some(3), "{failed:?}");
+    let both = client.reads("exec -i web -- sh", "echo a\nfor i in 1 2\ndo echo $i\ndone\nls /nope\n(exit 4)");
+    assert_eq!((both.status.code(), String::from_utf8_lossy(&both.stdout).as_ref()), (Some(4), "a\n1\n2\n"));
+    let errors = String::from_utf8_lossy(&both.stderr);
+    assert_eq!(errors, "ls: /nope: No such file or directory\ncommand terminated with exit code 4\n");
+    says_what_a_line_prints_before_the_next(&client);
     let read = client.reads("exec -i web -- cat", "ä line\n");
     assert_eq!(String::from_utf8_lossy(&read.stdout), "ä line\n", "{read:?}");
     // What reads nothing does not wait for the end of its input.
@@ -180,6 +185,26 @@ fn kubectl_reads_logs_and_runs_commands() {
     assert_eq!(client.prints("logs -f count"), "1\n2\n3\n");
     let saved = client.served.end();
     replayed(&client.served.folder, &saved, "clients\n");
+}
+
+/// A program that talks to a shell.
+fn says_what_a_line_prints_before_the_next(client: &Client) {
+    let mut command = Command::new(&client.program);
+    command.args(["exec", "-i", "web", "--", "sh"]).env("KUBECONFIG", client.served.kubeconfig());
+    command.env("HOME", &client.served.folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("kubectl can be started");
+    let mut input = child.stdin.take().expect("it is piped");
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    for (line, said) in [("cd /tmp; X=1", ""), ("echo $X", "1\n"), ("pwd", "/tmp\n")] {
+        writeln!(input, "{line}").expect("it reads");
+        let mut heard = String::new();
+        if !said.is_empty() {
+            output.read_line(&mut heard).expect("it is text");
+        }
+        assert_eq!(heard, said, "{line}");
+    }
+    drop(input);
+    assert!(child.wait().is_ok_and(|status| status.success()));
 }
 
 #[test]

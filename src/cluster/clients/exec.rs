@@ -1,7 +1,9 @@
 //! Processes in containers for clients outside: `exec` and `attach`, versions 4 and 5 of the protocol. Mirrors
 //! `k8s.io/streaming`'s `remotecommand`.
 //!
-//! A command runs when the connection is there; one that reads its input waits until that ends, which only version 5 can say. A shell in a terminal gets line by line what is typed, and keys are echoed here, as the terminal's driver does it.
+//! A command runs when the connection is there; one that reads its input waits until that ends, which only version 5 can say.
+//! A shell gets line by line what comes. In a terminal keys are echoed here, as the terminal's driver does it; without one the
+//! lines are a script's, which ends with the input or, in version 4, with the connection.
 //! A client that is attached to a process which reads nothing follows what it prints.
 //!
 //! Left out: keys that move in a line; the size of the terminal; a terminal of a command that is no shell.
@@ -9,6 +11,7 @@
 use client::Client;
 use engine::{ActorId, Hub};
 use kubectl::nodes::{Ask, Ran, Shell, Told};
+use kubelet::cri::StreamEnded;
 use object::Key;
 use userland::shell;
 
@@ -29,8 +32,10 @@ pub(super) struct Process {
     reads: Reads,
     /// What has come and was not taken yet.
     input: Vec<u8>,
-    /// The line that is being typed.
-    line: String,
+    /// No more will come.
+    is_whole: bool,
+    /// The line that is being typed in a terminal.
+    line: Vec<u8>,
     /// It works on what it got.
     works: bool,
 }
@@ -40,13 +45,18 @@ pub(super) struct Process {
 enum Reads {
     /// A command, all at once.
     Command { pod: Key, container: String, command: Vec<String>, tty: bool },
-    /// A shell in a terminal, by its number, line by line.
-    Shell(u64),
+    /// A shell, line by line.
+    Shell {
+        /// Its number.
+        stream: u64,
+        /// In a terminal.
+        tty: bool,
+    },
 }
 
 impl Process {
     fn new(reads: Reads) -> Process {
-        Process { reads, input: Vec::new(), line: String::new(), works: false }
+        Process { reads, input: Vec::new(), is_whole: false, line: Vec::new(), works: false }
     }
 
     /// Takes what has come by a channel. Whether it has something to do now.
@@ -54,37 +64,85 @@ impl Process {
         if channel == STDIN {
             self.input.extend_from_slice(bytes);
         }
+        let ends = matches!((channel, bytes), (CLOSE, [STDIN]));
+        self.is_whole |= ends;
         match self.reads {
-            Reads::Shell(_) => channel == STDIN,
-            Reads::Command { .. } => matches!((channel, bytes), (CLOSE, [STDIN])),
+            Reads::Shell { tty: true, .. } => channel == STDIN,
+            Reads::Shell { tty: false, .. } => channel == STDIN || ends,
+            Reads::Command { .. } => ends,
         }
     }
 
-    /// What is to be said to the shell next, if it waits and a line is whole. Keys are echoed on the way.
-    fn next_line(&mut self, echo: &mut String) -> Option<Ask> {
-        let Reads::Shell(stream) = self.reads else { return None };
-        if self.works {
-            return None;
+    /// The shell that it is.
+    pub(super) fn shell(&self) -> Option<u64> {
+        match self.reads {
+            Reads::Shell { stream, .. } => Some(stream),
+            Reads::Command { .. } => None,
         }
+    }
+
+    /// Whether it is a shell that waits for a line.
+    pub(super) fn waits(&self) -> bool {
+        self.shell().is_some() && !self.works
+    }
+
+    /// It is a shell of this number, and waits for a line. Whether it is in a terminal; None: it is none.
+    fn waits_as(&mut self, number: u64) -> Option<bool> {
+        let Reads::Shell { stream, tty } = &mut self.reads else { return None };
+        (*stream, self.works) = (number, false);
+        Some(*tty)
+    }
+
+    /// What is to be said to the shell next, if it waits and a line is whole. Keys are echoed on the way.
+    fn next_line(&mut self, echo: &mut Vec<u8>) -> Option<Ask> {
+        let ask = match self.reads {
+            _ if self.works => None,
+            Reads::Shell { stream, tty: true } => self.typed(stream, echo),
+            Reads::Shell { stream, tty: false } => self.next_of_script(stream),
+            Reads::Command { .. } => None,
+        };
+        self.works |= ask.is_some();
+        ask
+    }
+
+    /// The next line of a script, or its end.
+    fn next_of_script(&mut self, stream: u64) -> Option<Ask> {
+        let end = self.input.iter().position(|byte| *byte == b'\n');
+        let line = match end {
+            None if self.is_whole && self.input.is_empty() => return Some(Ask::EndOfInput { stream }),
+            None if self.is_whole => std::mem::take(&mut self.input),
+            end => self.input.drain(..=end?).collect(),
+        };
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line)).into_owned();
+        Some(Ask::Typed { stream, text })
+    }
+
+    /// The next line that is typed in a terminal.
+    fn typed(&mut self, stream: u64, echo: &mut Vec<u8>) -> Option<Ask> {
         let (mut taken, mut ask) = (0, None);
         for key in self.input.clone() {
             taken += 1;
             match key {
                 b'\r' | b'\n' => {
-                    *echo += "\r\n";
-                    ask = Some(Ask::Typed { stream, text: std::mem::take(&mut self.line) });
+                    echo.extend(b"\r\n");
+                    let text = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
+                    ask = Some(Ask::Typed { stream, text });
                 }
                 3 => {
-                    *echo += "^C\r\n";
+                    echo.extend(b"^C\r\n");
                     self.line.clear();
                     ask = Some(Ask::Typed { stream, text: "^C".to_owned() });
                 }
                 4 if self.line.is_empty() => ask = Some(Ask::EndOfInput { stream }),
-                8 | 127 if self.line.pop().is_some() => *echo += "\u{8} \u{8}",
-                8 | 127 => {}
+                8 | 127 if self.line.is_empty() => {}
+                8 | 127 => {
+                    // A sign of several bytes goes as a whole.
+                    while self.line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
+                    echo.extend(b"\x08 \x08");
+                }
                 key if key >= b' ' => {
-                    self.line.push(char::from(key));
-                    echo.push(char::from(key));
+                    self.line.push(key);
+                    echo.push(key);
                 }
                 _ => {}
             }
@@ -93,7 +151,6 @@ impl Process {
             }
         }
         self.input.drain(..taken);
-        self.works = ask.is_some();
         ask
     }
 }
@@ -107,11 +164,11 @@ impl Clients {
         self.send(number, Sent::Upgraded(target.protocol));
         let ask = match program {
             Program::Main => Ask::Attach { pod, container, stdin, tty },
-            Program::Command(command) if stdin && tty && self.nodes.reads_commands(&command) => {
+            Program::Command(command) if stdin && self.nodes.reads_commands(&command) => {
                 Ask::Shell { pod, container, command, tty }
             }
             Program::Command(command) => {
-                let waits = shell::reads_commands(&command) || shell::Program::of(&command).reads();
+                let waits = shell::Program::of(&command).reads();
                 let reads = Reads::Command { pod, container, command, tty };
                 if stdin && waits && target.protocol == V5 {
                     return self.connected(client, &target, End::Process(Process::new(reads)));
@@ -119,18 +176,28 @@ impl Clients {
                 return self.run(client, number, kubelet, reads, String::new()).await;
             }
         };
+        if stdin {
+            // What comes before the shell is there waits for it.
+            let process = Process { works: true, ..Process::new(Reads::Shell { stream: 0, tty }) };
+            self.connected(client, &target, End::Process(process));
+        }
         match self.nodes.ask(client, kubelet, ask).await {
             Ok(Told::Shell(shell)) => {
-                self.connected(client, &target, End::Process(Process::new(Reads::Shell(shell.stream))));
-                self.show(number, &shell);
+                self.did(client, kubelet, number, shell).await;
+                let (clients, same) = (self.clone(), client.clone());
+                let task = async move { clients.go_on(&same, kubelet, number).await };
+                client.hub().spawn(client.actor(), target.label, task);
             }
-            Ok(_) => match logs::attach(client, self, &target).await {
-                Some(log) => {
-                    self.followed.borrow_mut().insert(number, log);
-                    logs::go_on(client.hub(), self, number);
+            Ok(_) => {
+                self.connected.borrow_mut().remove(&number);
+                match logs::attach(client, self, &target).await {
+                    Some(log) => {
+                        self.followed.borrow_mut().insert(number, log);
+                        logs::go_on(client.hub(), self, number);
+                    }
+                    None => self.finish(number, 0),
                 }
-                None => self.finish(number, 0),
-            },
+            }
             Err(error) => self.fail(number, &error),
         }
     }
@@ -139,13 +206,8 @@ impl Clients {
     async fn run(&self, client: &Client, number: ExchangeId, kubelet: ActorId, reads: Reads, input: String) {
         let Reads::Command { pod, container, command, tty } = reads else { return };
         match self.nodes.ask(client, kubelet, Ask::Exec { pod, container, command, input }).await {
-            Ok(Told::Ran(Ran { output, errors, code })) if tty => {
-                self.frame(number, STDOUT, in_terminal(&(output + &errors)).as_bytes());
-                self.finish(number, code);
-            }
-            Ok(Told::Ran(Ran { output, errors, code })) => {
-                self.frame(number, STDOUT, output.as_bytes());
-                self.frame(number, STDERR, errors.as_bytes());
+            Ok(Told::Ran(Ran { printed, code })) => {
+                self.print(number, &printed, tty);
                 self.finish(number, code);
             }
             Ok(_) => self.finish(number, 0),
@@ -159,7 +221,7 @@ impl Clients {
         let Some(Connected { actor, kubelet, to: End::Process(process), .. }) = found else { return };
         let client = self.client(hub, actor);
         match process.reads {
-            Reads::Shell(_) => self.typed(&client, kubelet, number).await,
+            Reads::Shell { .. } => self.go_on(&client, kubelet, number).await,
             reads @ Reads::Command { .. } => {
                 self.connected.borrow_mut().remove(&number);
                 let input = String::from_utf8_lossy(&process.input).into_owned();
@@ -169,44 +231,68 @@ impl Clients {
     }
 
     /// Gives a shell line after line.
-    async fn typed(&self, client: &Client, kubelet: ActorId, number: ExchangeId) {
+    async fn go_on(&self, client: &Client, kubelet: ActorId, number: ExchangeId) {
         while let Some(ask) = self.next_line(number) {
             match self.nodes.ask(client, kubelet, ask).await {
-                Ok(Told::Shell(shell)) => {
-                    let mut all = self.connected.borrow_mut();
-                    if let Some(End::Process(process)) = all.get_mut(&number).map(|connected| &mut connected.to) {
-                        process.works = false;
-                    }
-                    drop(all);
-                    self.show(number, &shell);
-                }
+                Ok(Told::Shell(shell)) => self.did(client, kubelet, number, shell).await,
                 Ok(_) => return self.finish(number, 0),
                 Err(error) => return self.fail(number, &error),
             }
         }
     }
 
+    /// A shell has begun, or has done what it was told. One whose client has left in the meantime comes to the end of its input.
+    async fn did(&self, client: &Client, kubelet: ActorId, number: ExchangeId, shell: Shell) {
+        let tty = match self.connected.borrow_mut().get_mut(&number).map(|connected| &mut connected.to) {
+            Some(End::Process(process)) => process.waits_as(shell.stream),
+            _ => None,
+        };
+        match tty {
+            Some(tty) => self.show(number, &shell, tty),
+            None if shell.ended.is_some() => {}
+            None => drop(self.nodes.ask(client, kubelet, Ask::EndOfInput { stream: shell.stream }).await),
+        }
+    }
+
     fn next_line(&self, number: ExchangeId) -> Option<Ask> {
-        let mut echo = String::new();
+        let mut echo = Vec::new();
         let mut all = self.connected.borrow_mut();
         let End::Process(process) = &mut all.get_mut(&number)?.to else { return None };
         let ask = process.next_line(&mut echo);
         drop(all);
-        self.frame(number, STDOUT, echo.as_bytes());
+        self.frame(number, STDOUT, &echo);
         ask
     }
 
+    /// Sends what was printed; true: to standard error. A terminal has one output for both.
+    fn print(&self, number: ExchangeId, printed: &[(bool, String)], tty: bool) {
+        if tty {
+            let lines: String = printed.iter().map(|(_, text)| text.replace('\n', "\r\n")).collect();
+            return self.frame(number, STDOUT, lines.as_bytes());
+        }
+        for (is_error, text) in printed {
+            self.frame(number, if *is_error { STDERR } else { STDOUT }, text.as_bytes());
+        }
+    }
+
+    /// The kubelet says that a shell is gone. A line that is on its way tells its client itself.
+    pub(super) fn is_over(&self, kubelet: ActorId, ended: StreamEnded) {
+        let is_it = |(number, one): (&ExchangeId, &Connected)| match &one.to {
+            End::Process(process) if one.kubelet == kubelet && process.shell() == Some(ended.stream) => {
+                process.waits().then_some(*number)
+            }
+            _ => None,
+        };
+        let found = self.connected.borrow().iter().find_map(is_it);
+        found.into_iter().for_each(|number| self.finish(number, ended.code));
+    }
+
     /// Shows what a shell has printed, and its prompt; or how it has ended.
-    fn show(&self, number: ExchangeId, shell: &Shell) {
-        self.frame(number, STDOUT, in_terminal(&shell.printed).as_bytes());
+    fn show(&self, number: ExchangeId, shell: &Shell, tty: bool) {
+        self.print(number, &shell.printed, tty);
         match shell.ended {
             Some(code) => self.finish(number, code),
             None => self.frame(number, STDOUT, shell.prompt.as_bytes()),
         }
     }
-}
-
-/// Lines as a terminal's driver passes them on.
-fn in_terminal(printed: &str) -> String {
-    printed.replace('\n', "\r\n")
 }

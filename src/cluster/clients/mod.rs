@@ -137,11 +137,15 @@ impl Clients {
     /// A client has hung up: its answer is not needed, and its watch is closed. Whether it had anything under way.
     pub fn hang_up(&self, engine: &mut Engine, exchange: ExchangeId) -> bool {
         let task = self.asked.borrow_mut().remove(&exchange);
+        let connected = self.connected.borrow_mut().remove(&exchange);
+        if let Some(connected) = connected {
+            self.left(engine, connected);
+            return true;
+        }
         if let Some(asked) = task {
             return engine.end_task(asked.task).is_some();
         }
-        let (follows, reads) = (&self.followed, &self.connected);
-        if follows.borrow_mut().remove(&exchange).is_some() || reads.borrow_mut().remove(&exchange).is_some() {
+        if self.followed.borrow_mut().remove(&exchange).is_some() {
             return true;
         }
         let of_exchange = |(watch, of): (&WatchId, &Watching)| (of.exchange == exchange).then_some(*watch);
@@ -181,6 +185,7 @@ impl Clients {
         let watched = watches.values().map(|watch| exchange(watch.exchange, watch.actor, &watch.label, true));
         let mut all: Vec<Exchange> = asked.chain(watched).chain(logs).chain(connected).collect();
         all.sort_by_key(|exchange| exchange.number);
+        all.dedup_by_key(|exchange| exchange.number);
         all
     }
 
@@ -293,6 +298,10 @@ impl Actor for WireActor {
             }
             Delivery::Wake { what: logs::LOOK, key } => {
                 logs::go_on(&self.hub, &self.clients, key.parse().unwrap_or_default());
+            }
+            Delivery::Rpc { from, message, .. } => {
+                let any: &dyn Any = &*message;
+                any.downcast_ref().into_iter().for_each(|ended| self.clients.is_over(from, *ended));
             }
             _ => {}
         }

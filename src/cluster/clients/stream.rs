@@ -9,6 +9,7 @@ use serde_json::json;
 
 use client::Client;
 use engine::{ActorId, RpcError};
+use kubectl::nodes::Ask;
 use object::status::Reason;
 use object::{Key, Status};
 use rest::options::Query;
@@ -140,6 +141,15 @@ impl Clients {
             }
         }
         true
+    }
+
+    /// The client is gone: a shell that it has begun comes to the end of its input.
+    pub(super) fn left(&self, engine: &mut Engine, connected: Connected) {
+        let Connected { actor, label, kubelet, to: End::Process(process) } = connected else { return };
+        let Some(stream) = process.shell().filter(|_| process.waits()) else { return };
+        let ends = Ask::EndOfInput { stream };
+        let asked = self.nodes.ask(&self.client(engine.hub(), actor), kubelet, ends);
+        engine.outside(actor, |engine| engine.hub().spawn(actor, label, async move { drop(asked.await) }));
     }
 
     pub(super) fn connected(&self, client: &Client, target: &Target, to: End) {

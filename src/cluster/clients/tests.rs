@@ -95,6 +95,63 @@ fn a_client_that_hangs_up_is_forgotten() {
     assert!(sent_to(&cluster.clients.take_sent(&cluster.engine), asked).is_empty());
 }
 
+/// What a shell in a container has said to a client: to standard output, to standard error, and how it has ended.
+fn said(cluster: &mut Cluster, exchange: ExchangeId) -> [String; 3] {
+    cluster.settle(Duration::from_secs(1));
+    let mut said = <[String; 3]>::default();
+    for (_, sent) in cluster.clients.take_sent(&cluster.engine).into_iter().filter(|(of, _)| *of == exchange) {
+        if let Sent::Frame(frame) = sent {
+            said[usize::from(frame[0]) - 1] += std::str::from_utf8(&frame[1..]).expect("it is text");
+        }
+    }
+    said
+}
+
+/// Without a terminal: line by line as it comes, and each of the two outputs apart.
+#[test]
+fn a_shell_does_what_comes_by_a_connection() {
+    let mut cluster = Cluster::start(Config::default());
+    cluster.clients.serve(true);
+    let pod = r#"{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"busybox","command":["sleep","1h"]}]}}"#;
+    cluster.clients.arrive(&mut cluster.engine, arrival("POST", "/api/v1/namespaces/default/pods", pod));
+    cluster.settle(Duration::from_secs(20));
+    let begin = |cluster: &mut Cluster, protocol: &str| {
+        let target = "/api/v1/namespaces/default/pods/web/exec?command=sh&stdin=true&stdout=true&stderr=true";
+        let mut arrival = arrival("GET", target, "");
+        let upgrade = [("Upgrade", "websocket"), ("Sec-WebSocket-Protocol", protocol)];
+        arrival.headers.extend(upgrade.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let exchange = cluster.clients.arrive(&mut cluster.engine, arrival);
+        cluster.settle(Duration::from_secs(1));
+        cluster.clients.take_sent(&cluster.engine);
+        exchange
+    };
+    let send = |cluster: &mut Cluster, exchange: ExchangeId, channel: u8, text: &str| {
+        assert!(cluster.clients.data(&mut cluster.engine, exchange, &[&[channel], text.as_bytes()].concat()));
+        said(cluster, exchange)
+    };
+    let shell = begin(&mut cluster, "v5.channel.k8s.io");
+    for (text, output, errors) in [
+        ("echo ä; ls /nope\necho b", "ä\n", "ls: /nope: No such file or directory\n"),
+        ("\nfor i in 1 2\n", "b\n", ""),
+        ("do echo $i\ndone\n", "1\n2\n", ""),
+        ("(exit 4)", "", ""),
+    ] {
+        assert_eq!(send(&mut cluster, shell, stream::STDIN, text)[..2], [output, errors], "{text}");
+    }
+    let [_, _, end] = send(&mut cluster, shell, stream::CLOSE, "\0");
+    assert!(end.contains("exit status 4"), "{end}");
+    assert!(!cluster.clients.is_under_way(shell));
+
+    // Its client hangs up, or the container ends.
+    let [left, killed] = [(); 2].map(|()| begin(&mut cluster, "v4.channel.k8s.io"));
+    assert_eq!(send(&mut cluster, killed, stream::STDIN, "hostname\n")[0], "web\n");
+    assert!(cluster.clients.hang_up(&mut cluster.engine, left));
+    let processes = send(&mut cluster, killed, stream::STDIN, "ps\n");
+    assert_eq!(processes[0].lines().filter(|line| line.ends_with(" sh")).count(), 1, "{processes:?}");
+    assert!(cluster.kill_container(&object::Key::new("default", "web"), "", false));
+    assert!(said(&mut cluster, killed)[2].contains("exit status 137"));
+}
+
 #[test]
 fn a_refused_watch_is_an_answer() {
     let mut cluster = cluster();

@@ -85,7 +85,7 @@ impl Kubectl {
         for ask in typed.into_iter().chain([Ask::EndOfInput { stream }]) {
             match self.nodes.ask(&self.client, kubelet, ask).await {
                 Ok(Told::Shell(Shell { printed, ended, .. })) => {
-                    self.print(&printed);
+                    self.pass_on(&printed);
                     if let Some(code) = ended {
                         return Some(Ending::Code(code));
                     }

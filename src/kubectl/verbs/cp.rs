@@ -122,11 +122,14 @@ async fn run(
     let container = container_of(&pod, args, if told { cx } else { &quiet })?;
     let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
     let ran = run_in(&pod, container, &command, input, cx).await?;
-    if told && !ran.errors.is_empty() {
-        cx.complain(ran.errors.trim_end_matches('\n'));
+    if told {
+        ran.printed
+            .iter()
+            .filter(|(is_error, _)| *is_error)
+            .for_each(|(_, text)| cx.complain(text.trim_end_matches('\n')));
     }
     match ran.code {
-        0 => Ok(ran.output),
+        0 => Ok(ran.output()),
         code => {
             if told {
                 cx.complain(format!("command terminated with exit code {code}"));

@@ -65,7 +65,7 @@ async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let input = if args.is_on("stdin") { cx.stdin.as_str() } else { "" };
     let ran = run_in(&pod, container, command, input, cx).await?;
-    finish(cx, &ran.output, &ran.errors, ran.code)
+    finish(cx, &ran.printed, ran.code)
 }
 
 /// Begins a shell in a container of a Pod, for a user at a terminal.
@@ -87,7 +87,7 @@ async fn shell_in(pod: &Value, container: String, command: &[String], tty: bool,
 
 /// The shell has ended: kubectl says how.
 pub(crate) fn left(how: Ending, cx: &Kubectl) -> Result<(), Failure> {
-    finish(cx, "", "", how.code()?)
+    finish(cx, &[], how.code()?)
 }
 
 /// Runs a command in a container of a Pod: through the API server, its kubelet and its runtime.
@@ -118,12 +118,9 @@ fn refused(error: RpcError) -> Failure {
     })
 }
 
-/// Prints what a command printed, and says how it ended if it did not end well.
-pub fn finish(cx: &Kubectl, output: &str, errors: &str, code: i32) -> Result<(), Failure> {
-    cx.print(output);
-    if !errors.is_empty() {
-        cx.complain(errors.trim_end_matches('\n'));
-    }
+/// Prints what a command printed (true: to standard error), and says how it ended if it did not end well.
+pub fn finish(cx: &Kubectl, printed: &[(bool, String)], code: i32) -> Result<(), Failure> {
+    cx.pass_on(printed);
     if code == 0 {
         return Ok(());
     }

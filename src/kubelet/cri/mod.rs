@@ -183,12 +183,19 @@ pub enum CriResponse {
     Container(Shared<ContainerStatus>),
     /// To ListContainers, newest first.
     Containers(Vec<Shared<ContainerStatus>>),
-    /// To Exec and ExecSync.
+    /// To ExecSync.
     Exec {
         /// What it printed on standard output.
         output: String,
         /// And on standard error.
         errors: String,
+        /// Its exit code.
+        exit_code: i32,
+    },
+    /// To Exec.
+    Ran {
+        /// What it printed, in order; true: on standard error.
+        printed: Vec<(bool, String)>,
         /// Its exit code.
         exit_code: i32,
     },
@@ -212,8 +219,8 @@ pub enum CriResponse {
 pub struct Stream {
     /// Its number at this runtime.
     pub id: u64,
-    /// What was printed there, standard output and standard error as they came.
-    pub printed: String,
+    /// What was printed there, in order; true: on standard error, which a terminal does not tell apart.
+    pub printed: Vec<(bool, String)>,
     /// What the shell says when it waits for a line; empty without a terminal.
     pub prompt: String,
     /// The shell has ended with this code.

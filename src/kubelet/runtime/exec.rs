@@ -77,6 +77,7 @@ pub(super) fn is_quick(command: &[String]) -> bool {
 }
 
 impl Done {
+    /// With each of the two in one piece, as ExecSync gives them.
     fn answer(self, code: i32) -> CriResponse {
         let of =
             |errors: bool| self.printed.iter().filter(|(is, _)| *is == errors).map(|(_, text)| text.as_str()).collect();
@@ -89,17 +90,19 @@ impl Containerd {
     pub(super) async fn exec_sync(&self, id: &str, command: &[String], timeout: i64) -> Result<CriResponse, RpcError> {
         let limit = u64::try_from(timeout).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs);
         let shell = self.shell_beside(id, command, "")?;
-        self.run_beside(shell, Unknown::DoesWell, limit).await?.ok_or_else(|| {
+        let (done, code) = self.run_beside(shell, Unknown::DoesWell, limit).await?.ok_or_else(|| {
             let why = format!("failed to exec in container: timeout {timeout}s exceeded: context deadline exceeded");
             cri::error("DeadlineExceeded", why)
-        })
+        })?;
+        Ok(done.answer(code))
     }
 
     /// For a learner: it may take as long as it likes, and may read something.
     pub(super) async fn exec(&self, id: &str, command: &[String], input: &str) -> Result<CriResponse, RpcError> {
         let shell = self.shell_beside(id, command, input)?;
-        let response = self.run_beside(shell, Unknown::IsNotFound, None).await?;
-        Ok(response.unwrap_or_else(|| unreachable!("it has no limit")))
+        let (Done { printed, .. }, exit_code) =
+            self.run_beside(shell, Unknown::IsNotFound, None).await?.unwrap_or_else(|| unreachable!("it has no limit"));
+        Ok(CriResponse::Ran { printed, exit_code })
     }
 
     /// The same for a command that takes no time.
@@ -121,7 +124,7 @@ impl Containerd {
         (mut shell, mut context, mut done): (Shell, ExecContext, Done),
         unknown: Unknown,
         limit: Option<Duration>,
-    ) -> Result<Option<CriResponse>, RpcError> {
+    ) -> Result<Option<(Done, i32)>, RpcError> {
         let start = self.hub.now();
         for _ in 0..WAITS_MAX {
             let left = limit.map(|limit| limit.saturating_sub(self.hub.now() - start));
@@ -138,17 +141,17 @@ impl Containerd {
                     Some(ran) => self.finish(&mut shell, &context, ran, &mut done),
                     None => return Ok(None),
                 },
-                Wait::End(code) => return Ok(Some(done.answer(code))),
+                Wait::End(code) => return Ok(Some((done, code))),
                 Wait::Server | Wait::Unsupported if unknown == Unknown::IsNotFound => {
                     let why = "sh: this is more than the shell of these containers knows\n";
                     done.printed.push((true, why.to_owned()));
-                    return Ok(Some(done.answer(2)));
+                    return Ok(Some((done, 2)));
                 }
-                Wait::Server | Wait::Unsupported => return Ok(Some(done.answer(0))),
+                Wait::Server | Wait::Unsupported => return Ok(Some((done, 0))),
             }
         }
         done.printed.push((true, "this would take for ever\n".to_owned()));
-        Ok(Some(done.answer(1)))
+        Ok(Some((done, 1)))
     }
 
     /// What others answer within a limit.

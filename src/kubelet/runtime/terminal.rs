@@ -1,13 +1,18 @@
 //! Shells that a user types into: `kubectl exec -it POD -- sh`, and processes of containers that read what is typed.
 //!
 //! The user is connected by a stream. Between two lines the shell is plain data: where it stands, its variables, how the
-//! last command has ended. A line runs as a task of its own, until the shell waits for the next. What is typed to a
-//! container's process, and what it prints, goes to the container's log, as what any process prints does.
+//! last command has ended. A line runs as a task of its own, until the shell waits for the next; one in the middle of a
+//! statement waits for the rest of that. What is typed to a container's process, and what it prints, goes to the container's
+//! log, as what any process prints does.
+//!
+//! Without a terminal (`exec -i`) the lines are a script's: there is no prompt, what goes to standard error is told apart, and
+//! a line that is not understood is the end.
 //!
 //! A shell that was begun beside the process is killed when the container ends.
 //!
 //! Left out: programs that take keys, such as `vi` and `top`; shells that are begun in a shell; what a line prints is told
-//! when the line has ended. Of interpreters, `python` say, it is not known what they do with what is typed.
+//! when the line has ended; commands that read on where the shell reads, which find the end there. Of interpreters, `python`
+//! say, it is not known what they do with what is typed.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -71,16 +76,18 @@ impl Containerd {
         };
         let style = Style::of(&name, &config.image, tty);
         let shell = context.shell(Program::idle());
+        let shell = if tty { shell } else { shell.reading("") };
         let mut state = self.state.borrow_mut();
         let (prompt, to) = match state.containers.get_mut(id).filter(|_| command.is_empty()) {
             // It may have been typed into before.
-            Some(process) => (prompt(style, process.shell.get_or_insert(shell), &context), To::Process),
-            None => (prompt(style, &shell, &context), To::Beside(Some(shell.into()))),
+            Some(process) => (prompt(style, "", process.shell.get_or_insert(shell), &context), To::Process),
+            None => (prompt(style, "", &shell, &context), To::Beside(Some(shell.into()))),
         };
         state.last_stream += 1;
         let stream = state.last_stream;
         let container = id.to_owned();
-        state.streams.insert(stream, Typing { container, to, name, style, line: None, interrupted: false });
+        let open = String::new();
+        state.streams.insert(stream, Typing { container, to, name, style, open, line: None, interrupted: false });
         Ok(CriResponse::Stream(Stream { id: stream, prompt, ..Stream::default() }))
     }
 
@@ -88,34 +95,47 @@ impl Containerd {
     pub(super) async fn type_line(self: &Rc<Self>, stream: u64, text: &str) -> Result<CriResponse, RpcError> {
         let closed = || cri::error("NotFound", format!("stream {stream} is closed"));
         let (typing, mut shell, mut context) = self.take_shell(stream).ok_or_else(closed)?;
-        let before = prompt(typing.style, &shell, &context);
+        let before = prompt(typing.style, &typing.open, &shell, &context);
         let mut done = Done::default();
+        let mut open = String::new();
         let end = match text {
-            CTRL_D => End::Exits(shell.code()),
+            CTRL_D if typing.open.is_empty() => End::Exits(shell.code()),
+            CTRL_D => {
+                match self.run_line(stream, (&typing.open, typing.style), (&mut shell, &mut context, &mut done)).await {
+                    End::Waits => End::Exits(shell.code()),
+                    end => end,
+                }
+            }
             CTRL_C => {
                 shell.give_up();
                 End::Waits
             }
-            text if is_shell(text) => {
+            text if typing.open.is_empty() && is_shell(text) => {
                 let why = "sh: a shell that is begun in a shell is not simulated; this one goes on\n";
                 done.printed.push((true, why.to_owned()));
                 End::Waits
             }
             text => {
-                shell.take_up(Program::of(&["sh".to_owned(), "-c".to_owned(), text.trim().to_owned()]));
-                self.go_through(stream, text, &mut shell, &mut context, &mut done).await
+                let script = format!("{}{text}\n", typing.open);
+                if shell::is_open(&script) {
+                    open = script;
+                    End::Waits
+                } else {
+                    self.run_line(stream, (&script, typing.style), (&mut shell, &mut context, &mut done)).await
+                }
             }
         };
-        let printed: String = done.printed.into_iter().map(|(_, text)| text).collect();
+        let all: String = done.printed.iter().map(|(_, text)| text.as_str()).collect();
         if !typing.is_beside() {
             let echo = if typing.style == Style::Nothing { String::new() } else { format!("{before}{text}\n") };
-            self.log(&context, &(echo + &printed));
+            self.log(&context, &(echo + &all));
         }
-        let prompt = prompt(typing.style, &shell, &context);
+        let printed = if typing.style == Style::Nothing { done.printed } else { vec![(false, all)] };
+        let prompt = prompt(typing.style, &open, &shell, &context);
         let ended = match end {
             End::Gone => Some(SIGKILLED),
             End::Waits => {
-                self.put_shell(stream, shell);
+                self.put_shell(stream, shell, open);
                 None
             }
             End::Exits(code) => {
@@ -129,15 +149,14 @@ impl Containerd {
         Ok(CriResponse::Stream(Stream { id: stream, printed, prompt, ended }))
     }
 
-    /// Lets the shell go on with its line, for as long as that takes.
-    async fn go_through(
+    /// Lets the shell run what was typed, for as long as that takes.
+    async fn run_line(
         &self,
         stream: u64,
-        text: &str,
-        shell: &mut Shell,
-        context: &mut ExecContext,
-        done: &mut Done,
+        (text, style): (&str, Style),
+        (shell, context, done): (&mut Shell, &mut ExecContext, &mut Done),
     ) -> End {
+        shell.take_up(Program::of(&["sh".to_owned(), "-c".to_owned(), text.trim().to_owned()]));
         for _ in 0..WAITS_MAX {
             let wait = self.advance(shell, context, Unknown::IsNotFound, done).unwrap_or(Wait::Unsupported);
             let went_on = match wait {
@@ -155,7 +174,7 @@ impl Containerd {
                 Wait::Server | Wait::Unsupported => {
                     done.printed.push((true, not_understood(text)));
                     shell.fail(2);
-                    return End::Waits;
+                    return if style == Style::Nothing { End::Exits(2) } else { End::Waits };
                 }
             };
             if went_on.is_none() {
@@ -247,10 +266,11 @@ impl Containerd {
         Some((typing, shell, context))
     }
 
-    fn put_shell(&self, stream: u64, shell: Shell) {
+    fn put_shell(&self, stream: u64, shell: Shell, open: String) {
         let mut state = self.state.borrow_mut();
         let State { streams, containers, .. } = &mut *state;
         let Some(typing) = streams.get_mut(&stream) else { return };
+        typing.open = open;
         match &mut typing.to {
             To::Beside(context) => *context = Some(shell.into()),
             To::Process => {
@@ -291,8 +311,8 @@ fn is_quote_open(text: &str) -> bool {
     open.is_some()
 }
 
-/// What a shell says when it waits.
-fn prompt(style: Style, shell: &Shell, context: &ExecContext) -> String {
+/// What a shell says when it waits, for the rest of what is `open` if there is such.
+fn prompt(style: Style, open: &str, shell: &Shell, context: &ExecContext) -> String {
     let uid = context.container.config.security.run_as_user.unwrap_or(0);
     let sign = if uid == 0 { '#' } else { '$' };
     let at = shell.directory();
@@ -302,6 +322,7 @@ fn prompt(style: Style, shell: &Shell, context: &ExecContext) -> String {
     };
     match style {
         Style::Nothing => String::new(),
+        _ if !open.is_empty() => "> ".to_owned(),
         Style::Busybox => format!("{at} {sign} "),
         Style::Dash => format!("{sign} "),
         Style::Bash => {

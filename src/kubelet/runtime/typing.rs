@@ -12,6 +12,8 @@ pub struct Typing {
     /// What the shell is called.
     pub(super) name: String,
     pub(super) style: Style,
+    /// What was typed of a statement that has not come to its end.
+    pub(super) open: String,
     /// Who is to be woken to go on with the line that runs.
     pub(super) line: Option<CallId>,
     /// The line that runs is to end.
