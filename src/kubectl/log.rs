@@ -113,9 +113,9 @@ impl Reading {
         let lines = log.of(self.attempt).unwrap_or_default();
         let there = there(lines, now);
         // A file that has grown too long was begun anew.
-        let new = &lines[self.seen.min(there)..there];
+        let new = self.seen.min(there)..there;
         let mut given = Vec::new();
-        for (at, line) in new.iter().map(|(at, line)| (at.timestamp(), line)) {
+        for (at, line) in new.map(|number| (written(lines, number).timestamp(), &lines[number].1)) {
             if self.wanted.since.is_some_and(|since| at < since) {
                 continue;
             }
@@ -160,6 +160,14 @@ pub fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
 /// How many of these lines are printed by now.
 fn there(lines: &[(Instant, String)], now: Timestamp) -> usize {
     lines.partition_point(|(at, _)| at.timestamp() <= now)
+}
+
+/// When a line was written. The runtime takes each from the process by itself, so no two of them have the same time, and clients
+/// that read on pass over lines that are no later than the last: lines of one moment are a nanosecond apart.
+fn written(lines: &[(Instant, String)], number: usize) -> Instant {
+    let (at, _) = lines[number];
+    let first = lines.partition_point(|(before, _)| *before < at);
+    at + Duration::from_nanos((number - first) as u64)
 }
 
 /// Why a container has no log yet; None if it has one. Mirrors `validateContainerLogStatus` of the kubelet.

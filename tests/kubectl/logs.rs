@@ -127,6 +127,19 @@ fn lines_are_of_many_containers_and_of_a_time() {
     assert!(time.len() == "2006-01-02T15:04:05.000000000Z".len() && time.ends_with('Z') && line == "two\n", "{shown}");
 }
 
+/// A client that reads on from the last time it has seen misses none.
+#[test]
+fn no_two_lines_of_a_log_have_the_same_time() {
+    let mut shell = Shell::new(Path::new("."), "times");
+    shell.line("kubectl run web --image=nginx:1.27");
+    shell.line("kubectl wait --for=condition=Ready pod/web");
+    let said = shell.line("kubectl logs web --timestamps");
+    let times: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once(' ')?.0)).collect();
+    assert!(times.len() > 10 && times.is_sorted_by(|one, next| one < next), "{said}");
+    let last = times[times.len() - 1];
+    assert_eq!(shell.line(&format!("kubectl logs web --since-time={last}")).lines().count(), 1);
+}
+
 /// The API server says who may read a log, and it has to reach the kubelet.
 #[test]
 fn a_log_is_asked_for_on_the_way_there() {
