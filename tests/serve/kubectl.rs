@@ -176,7 +176,7 @@ fn kubectl_reads_logs_and_runs_commands() {
         "--",
         "sh",
         "-c",
-        "for i in 1 2 3; do echo $i; sleep 1; done",
+        "for i in 1 2 3; do echo $i; sleep 10; done",
     ];
     let mut command = Command::new(&client.program);
     command.args(counts).env("KUBECONFIG", client.served.kubeconfig()).env("HOME", &client.served.folder);
