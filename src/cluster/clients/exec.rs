@@ -8,8 +8,10 @@
 //!
 //! Left out: keys that move in a line; the size of the terminal; a terminal of a command that is no shell.
 
+use std::collections::VecDeque;
+
 use client::Client;
-use engine::{ActorId, Hub};
+use engine::{ActorId, Hub, RpcError};
 use kubectl::nodes::{Ask, Ran, Shell, Told};
 use kubelet::cri::StreamEnded;
 use object::Key;
@@ -17,6 +19,9 @@ use userland::shell;
 
 use super::stream::{CLOSE, Connected, End, STDERR, STDIN, STDOUT, Target, V5};
 use super::{Clients, ExchangeId, Sent, logs};
+
+/// So many bytes that a client has sent wait for a process. A real server would let the client wait.
+const INPUT_MAX: usize = 16 << 20;
 
 /// What a client wants to be connected to.
 pub(super) enum Program {
@@ -31,7 +36,7 @@ pub(super) enum Program {
 pub(super) struct Process {
     reads: Reads,
     /// What has come and was not taken yet.
-    input: Vec<u8>,
+    input: VecDeque<u8>,
     /// No more will come.
     is_whole: bool,
     /// The line that is being typed in a terminal.
@@ -56,21 +61,29 @@ enum Reads {
 
 impl Process {
     fn new(reads: Reads) -> Process {
-        Process { reads, input: Vec::new(), is_whole: false, line: Vec::new(), works: false }
+        Process { reads, input: VecDeque::new(), is_whole: false, line: Vec::new(), works: false }
     }
 
     /// Takes what has come by a channel. Whether it has something to do now.
-    pub(super) fn hears(&mut self, channel: u8, bytes: &[u8]) -> bool {
+    ///
+    /// # Errors
+    /// More than [`INPUT_MAX`] would wait.
+    pub(super) fn hears(&mut self, channel: u8, bytes: &[u8]) -> Result<bool, RpcError> {
         if channel == STDIN {
-            self.input.extend_from_slice(bytes);
+            if self.input.len() + bytes.len() > INPUT_MAX {
+                let message = format!("at most {INPUT_MAX} bytes of input wait for a process here");
+                return Err(RpcError { code: "ResourceExhausted", message });
+            }
+            self.input.extend(bytes);
         }
         let ends = matches!((channel, bytes), (CLOSE, [STDIN]));
         self.is_whole |= ends;
-        match self.reads {
+        Ok(match self.reads {
+            Reads::Shell { .. } if self.works => false,
             Reads::Shell { tty: true, .. } => channel == STDIN,
             Reads::Shell { tty: false, .. } => channel == STDIN || ends,
             Reads::Command { .. } => ends,
-        }
+        })
     }
 
     /// The shell that it is.
@@ -110,7 +123,7 @@ impl Process {
         let end = self.input.iter().position(|byte| *byte == b'\n');
         let line = match end {
             None if self.is_whole && self.input.is_empty() => return Some(Ask::EndOfInput { stream }),
-            None if self.is_whole => std::mem::take(&mut self.input),
+            None if self.is_whole => self.input.drain(..).collect::<Vec<u8>>(),
             end => self.input.drain(..=end?).collect(),
         };
         let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line)).into_owned();
@@ -119,21 +132,19 @@ impl Process {
 
     /// The next line that is typed in a terminal.
     fn typed(&mut self, stream: u64, echo: &mut Vec<u8>) -> Option<Ask> {
-        let (mut taken, mut ask) = (0, None);
-        for key in self.input.clone() {
-            taken += 1;
+        while let Some(key) = self.input.pop_front() {
             match key {
                 b'\r' | b'\n' => {
                     echo.extend(b"\r\n");
                     let text = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
-                    ask = Some(Ask::Typed { stream, text });
+                    return Some(Ask::Typed { stream, text });
                 }
                 3 => {
                     echo.extend(b"^C\r\n");
                     self.line.clear();
-                    ask = Some(Ask::Typed { stream, text: "^C".to_owned() });
+                    return Some(Ask::Typed { stream, text: "^C".to_owned() });
                 }
-                4 if self.line.is_empty() => ask = Some(Ask::EndOfInput { stream }),
+                4 if self.line.is_empty() => return Some(Ask::EndOfInput { stream }),
                 8 | 127 if self.line.is_empty() => {}
                 8 | 127 => {
                     // A sign of several bytes goes as a whole.
@@ -146,12 +157,8 @@ impl Process {
                 }
                 _ => {}
             }
-            if ask.is_some() {
-                break;
-            }
         }
-        self.input.drain(..taken);
-        ask
+        None
     }
 }
 
@@ -217,17 +224,24 @@ impl Clients {
 
     /// A process goes on with what it was sent.
     pub(super) async fn heard(&self, hub: &Hub, number: ExchangeId) {
-        let found = self.connected.borrow().get(&number).cloned();
-        let Some(Connected { actor, kubelet, to: End::Process(process), .. }) = found else { return };
+        let found = self.connected.borrow().get(&number).map(|connected| (connected.actor, connected.kubelet));
+        let Some((actor, kubelet)) = found else { return };
         let client = self.client(hub, actor);
-        match process.reads {
-            Reads::Shell { .. } => self.go_on(&client, kubelet, number).await,
-            reads @ Reads::Command { .. } => {
-                self.connected.borrow_mut().remove(&number);
-                let input = String::from_utf8_lossy(&process.input).into_owned();
-                self.run(&client, number, kubelet, reads, input).await;
-            }
+        match self.take_command(number) {
+            Some((command, input)) => self.run(&client, number, kubelet, command, input).await,
+            None => self.go_on(&client, kubelet, number).await,
         }
+    }
+
+    /// A command with all of its input, if it is one; more is not heard.
+    fn take_command(&self, number: ExchangeId) -> Option<(Reads, String)> {
+        let mut all = self.connected.borrow_mut();
+        let End::Process(process) = &mut all.get_mut(&number)?.to else { return None };
+        let Reads::Command { .. } = process.reads else { return None };
+        let input = String::from_utf8_lossy(process.input.make_contiguous()).into_owned();
+        let command = process.reads.clone();
+        all.remove(&number);
+        Some((command, input))
     }
 
     /// Gives a shell line after line.

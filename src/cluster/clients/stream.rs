@@ -126,9 +126,17 @@ impl Clients {
             End::Process(process) => {
                 let is_next = process.hears(*channel, bytes);
                 drop(all);
-                if is_next {
-                    let task = async move { clients.heard(&hub, number).await };
-                    engine.outside(actor, |engine| engine.hub().spawn(actor, label, task));
+                match is_next {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        let task = async move { clients.heard(&hub, number).await };
+                        engine.outside(actor, |engine| engine.hub().spawn(actor, label, task));
+                    }
+                    Err(error) => {
+                        let connected = self.connected.borrow_mut().remove(&number);
+                        self.fail(number, &error);
+                        connected.into_iter().for_each(|connected| self.left(engine, connected));
+                    }
                 }
             }
             End::Forward(forward) => {

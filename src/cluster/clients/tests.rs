@@ -142,6 +142,17 @@ fn a_shell_does_what_comes_by_a_connection() {
     assert!(end.contains("exit status 4"), "{end}");
     assert!(!cluster.clients.is_under_way(shell));
 
+    // More comes than is kept, while a line runs.
+    let flooded = begin(&mut cluster, "v5.channel.k8s.io");
+    send(&mut cluster, flooded, stream::STDIN, "sleep 20\n");
+    let block = "x".repeat(1 << 20);
+    for _ in 0..16 {
+        assert_eq!(send(&mut cluster, flooded, stream::STDIN, &block)[2], "");
+    }
+    assert!(send(&mut cluster, flooded, stream::STDIN, &block)[2].contains("bytes of input wait"));
+    assert!(!cluster.clients.is_under_way(flooded));
+    cluster.settle(Duration::from_secs(100));
+
     // Its client hangs up, or the container ends.
     let [left, killed] = [(); 2].map(|()| begin(&mut cluster, "v4.channel.k8s.io"));
     assert_eq!(send(&mut cluster, killed, stream::STDIN, "hostname\n")[0], "web\n");
