@@ -1,5 +1,8 @@
 //! The player, in a browser.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use lab::progress::{Export, Record};
 use serde_json::json;
 
@@ -35,6 +38,18 @@ fn place(page: &mut Page) -> (u64, u64) {
     let (at, of) = text.split_once(" / ").unwrap_or_else(|| panic!("{text:?}"));
     let number = |text: &str| text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default();
     (number(at), number(of))
+}
+
+/// Presses the key that opens the search, until the page knows it: its script may still be loading.
+fn begin_search(page: &mut Page) {
+    for _ in 0..300 {
+        page.key("/");
+        if page.eval("document.activeElement.id === 'mdbook-searchbar'") == json!(true) {
+            return;
+        }
+        sleep(Duration::from_millis(100));
+    }
+    panic!("half a minute went by before the search opened; errors: {:?}", page.errors);
 }
 
 const FOCUS: &str = "document.querySelector('.ks-player').focus()";
@@ -241,6 +256,7 @@ fn a_page_is_whole_without_a_script_and_on_paper() {
     page.eval("localStorage.setItem('mdbook-theme', 'navy')");
     page.size(700, 900);
     file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
     page.ask("Emulation.setEmulatedMedia", json!({"media": "print"}));
     assert_eq!(page.eval(&shown(".ks-figure svg")), json!(true));
     assert_eq!(page.eval(&shown(".ks-player")), json!(false));
@@ -373,8 +389,7 @@ fn a_term_leads_to_its_page_first() {
         ("drain", "12-draining.html"),
     ] {
         page.go(&index);
-        page.key("/");
-        page.until("document.activeElement.id === 'mdbook-searchbar'");
+        begin_search(&mut page);
         for letter in term.chars() {
             page.key(&letter.to_string());
         }
@@ -390,8 +405,7 @@ fn words_are_found_from_a_file() {
     let Some(mut page) = Page::open() else { return };
     let project = project(&format!("{SCENE}\n## Slow start\n\nTwo, four, eight.\n\n## Slow food\n\nA start.\n"));
     file(&mut page, &project);
-    page.key("/");
-    page.until("document.activeElement.id === 'mdbook-searchbar'");
+    begin_search(&mut page);
     for letter in "slow eight".chars() {
         page.key(&letter.to_string());
     }
@@ -705,6 +719,7 @@ fn a_scene_asks_what_comes_next() {
     let Some(mut page) = Page::open() else { return };
     let project = project(SCENE);
     file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
     let at = place(&mut page).0;
     page.eval("document.querySelector('.ks-predict').click()");
     page.eval("document.querySelector('.ks-bar .ks-step').click()");
