@@ -196,19 +196,19 @@ impl Kubectl {
 
     /// Prints a line to standard error.
     pub fn complain(&self, line: impl AsRef<str>) {
-        let line = format!("{}\n", line.as_ref());
-        self.output.borrow_mut().push_str(&line);
-        self.stderr.borrow_mut().push_str(&line);
+        self.print_error(&format!("{}\n", line.as_ref()));
+    }
+
+    /// Prints to standard error what is no line yet.
+    pub fn print_error(&self, text: &str) {
+        self.output.borrow_mut().push_str(text);
+        self.stderr.borrow_mut().push_str(text);
     }
 
     /// Prints what a process has printed, in order; true: to standard error.
     pub fn pass_on(&self, printed: &[(bool, String)]) {
         for (is_error, text) in printed {
-            match is_error {
-                false => self.print(text),
-                true if text.is_empty() => {}
-                true => self.complain(text.trim_end_matches('\n')),
-            }
+            if *is_error { self.print_error(text) } else { self.print(text) }
         }
     }
 

@@ -222,6 +222,7 @@ fn a_pipe_is_no_terminal() {
         ("kubectl exec -i box -- sh -s <<EOF\nhostname\nexit 3\nEOF", "box\ncommand terminated with exit code 3\n"),
         ("echo 'ls /nope; echo b; exit 3' | kubectl exec -i box -- sh 2> /dev/null", "b\n"),
         ("kubectl exec box -- sh -c 'echo a; echo b >&2; echo c'", "a\nb\nc\n"),
+        ("kubectl exec box -- sh -c 'echo -n a >&2; echo b >&2; echo >&2'", "ab\n\n"),
         ("kubectl exec box -- sh -c 'echo a; echo b >&2; echo c' 2> /dev/null", "a\nc\n"),
         ("kubectl exec -it box -- sh", ""),
         ("echo hostname | kubectl run -i -q --rm x --restart=Never --image=busybox -- sh", "x\n"),

@@ -171,7 +171,7 @@ impl Clients {
         self.send(number, Sent::Upgraded(target.protocol));
         let ask = match program {
             Program::Main => Ask::Attach { pod, container, stdin, tty },
-            Program::Command(command) if stdin && self.nodes.reads_commands(&command) => {
+            Program::Command(command) if stdin && shell::reads_commands(&command) => {
                 Ask::Shell { pod, container, command, tty }
             }
             Program::Command(command) => {

@@ -123,10 +123,7 @@ async fn run(
     let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
     let ran = run_in(&pod, container, &command, input, cx).await?;
     if told {
-        ran.printed
-            .iter()
-            .filter(|(is_error, _)| *is_error)
-            .for_each(|(_, text)| cx.complain(text.trim_end_matches('\n')));
+        ran.printed.iter().filter(|(is_error, _)| *is_error).for_each(|(_, text)| cx.print_error(text));
     }
     match ran.code {
         0 => Ok(ran.output()),
